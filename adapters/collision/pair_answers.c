@@ -23,7 +23,7 @@ bool sprag_ode_pair_answers_make(ode_pair_answers *t, int expected, sprag_scratc
         t->slots *= 2;
     }
     t->slot = SPRAG_TAKE(scratch, t->slots, int);
-    t->answer = SPRAG_TAKE(scratch, t->room, ode_pair_answer);
+    t->answer = SPRAG_TAKE_RAW(scratch, t->room, ode_pair_answer);
     return !scratch->failed;
 }
 
@@ -46,7 +46,7 @@ ode_pair_answer *sprag_ode_pair_answer_add(ode_pair_answers *t, dGeomID a, dGeom
         return known;
     }
     if (t->count == t->room) {
-        ode_pair_answer *wider = SPRAG_TAKE(t->scratch, 2 * t->room, ode_pair_answer);
+        ode_pair_answer *wider = SPRAG_TAKE_RAW(t->scratch, 2 * t->room, ode_pair_answer);
         if (!wider) {
             return NULL;
         }

@@ -33,7 +33,7 @@ typedef struct finder {
     ode_geometry *geometry;
     const ode_collision *calls;
     ode_motion_fn *motion; // NULL: nothing moves
-    ode_wanted_fn *wanted; // NULL: every pair is wanted, and every geom is read at once
+    ode_wanted_fn *wanted; // NULL: every pair is wanted
     ode_reach_fn *reach;   // with `wanted`
     bool apart;            // with `wanted`: only of geoms whose own boxes do not overlap
     void *data;            // of these three
@@ -83,28 +83,22 @@ static int geoms_in(dGeomID id)
     return sum;
 }
 
-// Reads the geom of an item, but its bounds. false: it has no shape.
-static bool read_shape(finder *f, dGeomID id, item *read)
+static bool has_shape(const item *i)
 {
-    f->failed |= !sprag_ode_geom_of(f->geometry, id, &read->geom);
-    if (read->geom.kind == ODE_GEOM_UNKNOWN) {
-        f->pairs->unknown++;
-        f->pairs->unknown_geom = id;
-    }
-    if (read->geom.kind != ODE_GEOM_SHAPE && read->geom.kind != ODE_GEOM_MESH) {
-        return false;
-    }
-    set_side(&read->side, &read->geom, id, read->moves);
-    return read->is_read = true;
+    return i->geom.kind == ODE_GEOM_SHAPE || i->geom.kind == ODE_GEOM_MESH;
 }
 
-static bool read_item(finder *f, dGeomID id, item *read)
+// Reads the geom of an item, but its bounds. false: it has no shape.
+static bool read_shape(finder *f, item *read)
 {
-    bool has_shape = read_shape(f, id, read);
-    if (has_shape) {
-        sprag_ode_set_bounds(&read->geom);
+    f->failed |= !sprag_ode_geom_of(f->geometry, read->id, &read->geom);
+    if (read->geom.kind == ODE_GEOM_UNKNOWN) {
+        f->pairs->unknown++;
+        f->pairs->unknown_geom = read->id;
     }
-    return has_shape;
+    set_side(&read->side, &read->geom, read->id, read->moves);
+    read->is_read = true;
+    return has_shape(read);
 }
 
 static void bounds_of(dGeomID id, double bounds[6])
@@ -141,17 +135,10 @@ static item *item_of(finder *f, dGeomID id)
     }
     item *begun = &f->item[f->items];
     begin_item(id, begun);
-    // Meshes are read when they are in a pair: to compare one with the cache takes longer than all
-    // else.
-    bool is_mesh = dGeomGetClass(id) == dTriMeshClass, waits = f->wanted || is_mesh;
-    if (is_mesh) {
+    if (dGeomGetClass(id) == dTriMeshClass) {
         sprag_ode_keep_mesh(f->geometry, id);
     }
-    if (waits) {
-        bounds_of(id, begun->geom.bounds);
-    } else if (!read_item(f, id, begun)) {
-        return NULL;
-    }
+    bounds_of(id, begun->geom.bounds); // a geom is read when it is in a pair
     f->slot[at] = ++f->items;
     return begun;
 }
@@ -314,9 +301,13 @@ static bool is_wanted(const finder *f, const item *a, const item *b)
     return !f->wanted || f->wanted(f->data, f->first ? b->id : a->id, f->first ? a->id : b->id);
 }
 
-static bool is_read(finder *f, item *i)
+// Reads the item when it is in a pair first. false: it has no shape.
+static bool is_shaped(finder *f, item *i)
 {
-    return i->is_read || read_item(f, i->id, i);
+    if (!i->is_read && read_shape(f, i)) {
+        sprag_ode_set_bounds(&i->geom);
+    }
+    return has_shape(i);
 }
 
 static bool may_collide(finder *f, item *a, item *b)
@@ -324,7 +315,8 @@ static bool may_collide(finder *f, item *a, item *b)
     const bool are_static = f->wanted && !a->geom.body && !b->geom.body; // as ODE offers them
     return (a->geom.body != b->geom.body || are_static) &&
            bits_match(a->category, a->collide, b->category, b->collide) && are_asked(f, a, b) &&
-           is_wanted(f, a, b) && is_read(f, a) && is_read(f, b) && has_collider(&a->geom, &b->geom);
+           is_wanted(f, a, b) && is_shaped(f, a) && is_shaped(f, b) &&
+           has_collider(&a->geom, &b->geom);
 }
 
 // ---- motion
@@ -568,7 +560,7 @@ sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b
     bool meshes = false;
     for (int i = 0; i < 2; i++) {
         begin_item(i ? b : a, &f.item[i]);
-        if (!read_shape(&f, i ? b : a, &f.item[i]) || f.failed) {
+        if (!read_shape(&f, &f.item[i]) || f.failed) {
             return f.failed ? SPRAG_NO_MEMORY : SPRAG_BAD_PROBLEM;
         }
         meshes |= f.item[i].geom.kind == ODE_GEOM_MESH;

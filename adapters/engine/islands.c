@@ -122,18 +122,3 @@ void sprag_ode_step_body(dBodyID body, dReal step)
 {
     sprag_real_step_body()(body, step);
 }
-
-bool sprag_ode_next_island(ode_island_walk *walk)
-{
-    const ode_islands *is = walk->islands;
-    ode_island *at = &walk->island;
-    if (walk->next == is->count) {
-        return false;
-    }
-    at->body = walk->next ? at->body + at->bodies : is->bodies;
-    at->joint = walk->next ? at->joint + at->joints : is->joints;
-    at->bodies = (int)is->sizes[2 * walk->next];
-    at->joints = (int)is->sizes[2 * walk->next + 1];
-    walk->next++;
-    return true;
-}

@@ -78,7 +78,21 @@ typedef struct ode_island_walk {
     ode_island island;
 } ode_island_walk;
 
-bool sprag_ode_next_island(ode_island_walk *walk); // false: there is no further island
+// false: there is no further island.
+static inline bool sprag_ode_next_island(ode_island_walk *walk)
+{
+    const ode_islands *is = walk->islands;
+    ode_island *at = &walk->island;
+    if (walk->next == is->count) {
+        return false;
+    }
+    at->body = walk->next ? at->body + at->bodies : is->bodies;
+    at->joint = walk->next ? at->joint + at->joints : is->joints;
+    at->bodies = (int)is->sizes[2 * walk->next];
+    at->joints = (int)is->sizes[2 * walk->next + 1];
+    walk->next++;
+    return true;
+}
 
 // Stock ODE steps this one island and nothing else. quick: the program called dWorldQuickStep,
 // which draws random numbers. memory_of_step: dWorldStep has found the islands, and taken memory

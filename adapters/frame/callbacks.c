@@ -11,7 +11,7 @@
 static void expose(const group *g)
 {
     for (int i = 0; i < g->frame.bodies; i++) {
-        step_put_back(g->state[i]->id, &g->body[i].pose);
+        step_place(g->state[i]->id, &g->body[i].pose);
         sprag_ode_set_velocity(g->state[i]->id, g->body[i].velocity);
     }
 }

@@ -18,11 +18,16 @@ static void note_invalid_force(ode_advance *a, dBodyID id)
     a->warnings.invalid_force = a->results.invalid_forces++ ? a->warnings.invalid_force : id;
 }
 
+// The rest of the state is set where it is used first.
 static void pull_body(step *s, int i, dBodyID id, int island, const dReal *gravity)
 {
     body_state *b = &s->body[i];
     ode_advance *a = s->a;
-    *b = (body_state){.id = id, .island = island, .isolated = true};
+    b->id = id;
+    b->island = island;
+    b->isolated = true;
+    b->frozen = b->has_given[0] = b->has_given[1] = false;
+    b->radius = 0;
     if (!sprag_ode_pull_mover(&b->start, id, gravity)) {
         note_invalid_force(a, id);
         sprag_ode_empty_accumulators(id);
@@ -32,7 +37,8 @@ static void pull_body(step *s, int i, dBodyID id, int island, const dReal *gravi
         id); // forces that callbacks add during the step act in the next one
     double acceleration = b->start.mass > 0 ? norm3(b->start.force) / b->start.mass : 0;
     double h = a->input.step, spin = 0, turned[3], inverse[9];
-    if (b->start.mass > 0 && invert33(b->start.inertia, inverse) != 0) {
+    bool driven = dot3(b->start.force + 3, b->start.force + 3) > 0;
+    if (driven && b->start.mass > 0 && invert33(b->start.inertia, inverse) != 0) {
         mul33(inverse, b->start.force + 3, turned); // size, whatever the axes
         spin = frame_reach_force * norm3(turned) * h;
     }
@@ -66,7 +72,7 @@ bool step_pull_bodies(step *s)
         n += walk.island.bodies;
     }
     s->bodies = s->a->results.bodies = n;
-    s->body = SPRAG_TAKE(s->scratch, n, body_state);
+    s->body = SPRAG_TAKE_RAW(s->scratch, n, body_state);
     s->leader = SPRAG_TAKE(s->scratch, islands->count, int);
     if (s->scratch->failed || !sprag_ode_index_bodies(&s->index, islands->bodies, n, s->scratch)) {
         return false;
@@ -96,16 +102,15 @@ static bool is_at(dBodyID id, const sprag_pose *pose)
 
 // Of the two quaternions of a rotation ODE gets the one nearer to the body's last one, as under
 // stock: programs interpolate between them.
-void step_place(dBodyID id, const sprag_pose *pose)
+static void turn_to(dBodyID id, const double rotation[9])
 {
     dMatrix3 R;
     dQuaternion before;
     memcpy(before, dBodyGetQuaternion(id), sizeof before);
     for (int i = 0; i < 3; i++) {
-        memcpy(R + 4 * i, pose->rotation + 3 * i, 3 * sizeof *R);
+        memcpy(R + 4 * i, rotation + 3 * i, 3 * sizeof *R);
         R[4 * i + 3] = 0;
     }
-    dBodySetPosition(id, pose->position[0], pose->position[1], pose->position[2]);
     dBodySetRotation(id, R);
     dReal *q = (dReal *)(uintptr_t)dBodyGetQuaternion(id); // in place: R keeps its bits
     if (q[0] * before[0] + q[1] * before[1] + q[2] * before[2] + q[3] * before[3] < 0) {
@@ -115,10 +120,13 @@ void step_place(dBodyID id, const sprag_pose *pose)
     }
 }
 
-void step_put_back(dBodyID id, const sprag_pose *pose)
+void step_place(dBodyID id, const sprag_pose *pose)
 {
-    if (!is_at(id, pose)) {
-        step_place(id, pose);
+    sprag_pose now;
+    sprag_ode_read_pose(id, &now);
+    dBodySetPosition(id, pose->position[0], pose->position[1], pose->position[2]);
+    if (memcmp(now.rotation, pose->rotation, sizeof now.rotation) != 0) {
+        turn_to(id, pose->rotation);
     }
 }
 
@@ -220,7 +228,7 @@ static void expose_velocity(body_state *b, const double v[6])
 // callbacks of other bodies.
 static void expose_start(body_state *b)
 {
-    step_put_back(b->id, &b->start.pose);
+    step_place(b->id, &b->start.pose);
     sprag_ode_read_pose(b->id, &b->exposed_pose); // ODE may have rounded it
     expose_velocity(b, b->start.velocity);
 }

@@ -96,10 +96,8 @@ bool step_pull_bodies(step *s); // false: no memory
 
 body_state *step_body_of(const step *s, dBodyID body); // NULL: does not move
 
+// A body that has the rotation already keeps its quaternion: ODE would compute it again.
 void step_place(dBodyID id, const sprag_pose *pose);
-
-// As step_place, unless the body is there already: ODE would compute its quaternion again.
-void step_put_back(dBodyID id, const sprag_pose *pose);
 
 // Puts pose and velocity into ODE before a callback of the program; takes the velocity that the
 // callback has set after it.

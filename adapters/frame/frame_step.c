@@ -17,12 +17,12 @@ static void stand_still(group *g)
     g->s->a->results.stats.stalled += g->s->a->input.step;
 }
 
-// Names the first bodies and geoms that a warning is about.
-static void record_first(const group *g, const sprag_compliant_stats *before)
+// Names the first bodies and geoms that a warning is about. before: counts of the reasons.
+static void record_first(const group *g, const long *before)
 {
     ode_advance *a = g->s->a;
     for (int i = 0; i < SPRAG_COMPLIANT_REASONS; i++) {
-        if (a->results.compliant_stats.reason_count[i] > before->reason_count[i] &&
+        if (a->results.compliant_stats.reason_count[i] > before[i] &&
             !a->warnings.implicit_body[i]) {
             a->warnings.implicit_body[i] = g->state[0]->id;
         }
@@ -34,18 +34,31 @@ static void record_first(const group *g, const sprag_compliant_stats *before)
     }
 }
 
-static void advance_group(step *s, const members *m, int leader, int attempt, bool *again)
+// Options of an attempt: of one of the two methods.
+typedef struct method {
+    sprag_advance_options advance;
+    sprag_compliant_options compliant;
+    bool is_compliant, is_last;
+} method;
+
+static method method_of(const ode_advance *a, int attempt)
+{
+    const double work = attempt > 0 ? frame_work_again : 1;
+    method m = {.advance = a->input.options,
+                .is_compliant = a->input.compliant != NULL,
+                .is_last = attempt + 1 == FRAME_ATTEMPTS};
+    m.advance.work *= work;
+    if (m.is_compliant) {
+        m.compliant = *a->input.compliant;
+        m.compliant.work *= work;
+    }
+    return m;
+}
+
+static void advance_group(step *s, const members *m, int leader, const method *by, bool *again)
 {
     group g;
     ode_advance *a = s->a;
-    const bool last = attempt + 1 == FRAME_ATTEMPTS;
-    sprag_advance_options options = a->input.options;
-    sprag_compliant_options compliant = {0};
-    options.work *= attempt > 0 ? frame_work_again : 1;
-    if (a->input.compliant) {
-        compliant = *a->input.compliant;
-        compliant.work *= attempt > 0 ? frame_work_again : 1;
-    }
     if (!group_make(&g, s, m, leader)) {
         s->failed = true;
         return;
@@ -58,32 +71,33 @@ static void advance_group(step *s, const members *m, int leader, int attempt, bo
                                      .next_limit = g.limits ? group_next_limit : NULL,
                                      .event = a->calls.event ? group_report_event : NULL,
                                      .add_forces = group_add_forces};
-    const sprag_compliant_stats before = a->results.compliant_stats;
+    long before[SPRAG_COMPLIANT_REASONS];
+    memcpy(before, a->results.compliant_stats.reason_count, sizeof before);
     sprag_compliant_reason reason;
     sprag_scratch_reset(a->input.scratch + 2);
     sprag_result result =
-        a->input.compliant
-            ? sprag_compliant(&g.frame, &compliant, &calls, a->input.scratch + 2,
-                              &a->results.compliant_stats, &reason)
-            : sprag_advance(&g.frame, &options, &calls, a->input.scratch + 2, &a->results.stats);
+        by->is_compliant ? sprag_compliant(&g.frame, &by->compliant, &calls, a->input.scratch + 2,
+                                           &a->results.compliant_stats, &reason)
+                         : sprag_advance(&g.frame, &by->advance, &calls, a->input.scratch + 2,
+                                         &a->results.stats);
     if (result == SPRAG_NO_MEMORY || s->failed) {
         s->failed = true;
         return;
     }
-    record_first(&g, &before);
+    record_first(&g, before);
     bool outrun = false;
     for (int i = 0; i < g.frame.bodies; i++) {
         outrun |= body_outruns(g.state[i], &g.body[i]);
         g.state[i]->mover = g.body[i];
     }
     *again |= outrun;
-    if (outrun && last) {
+    if (outrun && by->is_last) {
         stand_still(&g);
     } else if (result != SPRAG_OK) {
         for (int i = 0; i < (int)a->input.islands->count; i++) {
             a->results.remaining[i] |= in_group(s, i, leader);
         }
-    } else if (last || !*again) {
+    } else if (by->is_last || !*again) {
         group_write_forces(&g, m, leader);
         a->results.contacts += g.frame.touching + g.frame.contacts;
         a->results.rows += g.frame.rows;
@@ -94,6 +108,7 @@ static void advance_group(step *s, const members *m, int leader, int attempt, bo
 static bool advance_groups(step *s, int attempt, bool *again)
 {
     members m;
+    const method by = method_of(s->a, attempt);
     if (!step_sort_members(s, &m)) {
         return false;
     }
@@ -101,7 +116,7 @@ static bool advance_groups(step *s, int attempt, bool *again)
     for (int i = 0; i < (int)s->a->input.islands->count && !s->failed; i++) {
         if (step_leader_of(s, i) == i && !s->body[m.body[m.body_at[i]]].frozen) {
             s->a->results.groups++;
-            advance_group(s, &m, i, attempt, again);
+            advance_group(s, &m, i, &by, again);
         }
     }
     return !s->failed;

@@ -127,16 +127,21 @@ static void set_pair(group *g, int i, const ode_pair *source)
     }
 }
 
-static void set_bodies(group *g, const members *m, int leader)
+static bool set_bodies(group *g, const members *m, int leader)
 {
     step *s = g->s;
-    g->frame.bodies = m->of[leader].bodies;
-    for (int i = 0; i < g->frame.bodies; i++) {
+    const int bodies = m->of[leader].bodies;
+    sprag_scratch *scratch = s->a->input.scratch + 1;
+    g->frame.bodies = bodies;
+    g->frame.body = g->body = SPRAG_TAKE_RAW(scratch, bodies, sprag_mover);
+    g->state = SPRAG_TAKE_RAW(scratch, bodies, body_state *);
+    for (int i = 0; i < bodies && !scratch->failed; i++) {
         body_state *b = &s->body[m->body[m->body_at[leader] + i]];
         b->local = i;
         g->state[i] = b;
         g->body[i] = b->start;
     }
+    return !scratch->failed;
 }
 
 // Did the program make this contact in advance, for geoms that do not come near each other in this
@@ -195,11 +200,27 @@ static void add_given(group *g, dJointID joint)
     s->a->results.penetration = fmax(s->a->results.penetration, -contact->gap);
 }
 
+static void reduce_given(group *g, sprag_scratch *scratch)
+{
+    int *kept;
+    int left = sprag_ode_reduce_contacts(g->contact, g->frame.contacts, &kept, scratch);
+    for (int i = 0; kept && i < left; i++) {
+        g->contact_joint[i] = g->contact_joint[kept[i]];
+    }
+    g->frame.contacts = left;
+}
+
 // Contact joints without a pair of shapes become given contacts; other joints have rows.
 static void set_joints(group *g, const members *m, int leader)
 {
     step *s = g->s;
-    for (int i = 0; i < m->of[leader].joints; i++) {
+    const int joints = m->of[leader].joints;
+    sprag_scratch *scratch = s->a->input.scratch + 1;
+    g->contact = SPRAG_TAKE_RAW(scratch, joints, sprag_contact);
+    g->contact_joint = SPRAG_TAKE_RAW(scratch, joints, dJointID);
+    g->joint = SPRAG_TAKE_RAW(scratch, joints, dJointID);
+    g->limited = SPRAG_TAKE_RAW(scratch, joints, dJointID);
+    for (int i = 0; i < joints && !scratch->failed; i++) {
         int j = m->joint[m->joint_at[leader] + i];
         dJointID joint = s->a->input.islands->joints[j];
         if (dJointGetType(joint) != dJointTypeContact) {
@@ -211,16 +232,40 @@ static void set_joints(group *g, const members *m, int leader)
             add_given(g, joint);
         }
     }
+    reduce_given(g, scratch);
+    g->contact_wrench = SPRAG_TAKE(scratch, g->frame.contacts, *g->contact_wrench);
+    g->joint_wrench = SPRAG_TAKE(scratch, g->joints, *g->joint_wrench);
+    g->stop = SPRAG_TAKE_RAW(scratch, 6 * g->joints, sprag_stop);
+    g->stop_joint = SPRAG_TAKE_RAW(scratch, 6 * g->joints, dJointID);
 }
 
-static void reduce_given(group *g, sprag_scratch *scratch)
+static void set_pairs(group *g, const members *m, int leader)
 {
-    int *kept;
-    int left = sprag_ode_reduce_contacts(g->contact, g->frame.contacts, &kept, scratch);
-    for (int i = 0; kept && i < left; i++) {
-        g->contact_joint[i] = g->contact_joint[kept[i]];
+    step *s = g->s;
+    const int pairs = m->of[leader].pairs, *of = m->pair + m->pair_at[leader];
+    sprag_scratch *scratch = s->a->input.scratch + 1;
+    g->frame.pairs = pairs;
+    g->frame.colliders = 2 * pairs;
+    g->frame.pair = g->pair = SPRAG_TAKE_RAW(scratch, pairs, sprag_pair);
+    g->frame.collider = g->collider = SPRAG_TAKE_RAW(scratch, 2 * pairs, sprag_collider);
+    g->source = SPRAG_TAKE_RAW(scratch, pairs, const ode_pair *);
+    for (int i = 0; i < pairs && !scratch->failed; i++) {
+        set_pair(g, i, &s->pairs.pair[of[i]]);
     }
-    g->frame.contacts = left;
+}
+
+static void set_frame(group *g)
+{
+    const ode_advance_input *in = &g->s->a->input;
+    sprag_frame *f = &g->frame;
+    dBodyID first = g->state[0]->id;
+    f->step = in->step;
+    f->number = in->number;
+    f->memory = sprag_ode_warm_start_island(in->warm_start, first);
+    f->integrator_step = sprag_ode_warm_start_integrator_step(in->warm_start, first);
+    f->contact = g->contact;
+    f->recovery = dWorldGetERP(in->world);
+    f->recovery_speed = dWorldGetContactMaxCorrectingVel(in->world);
 }
 
 bool group_make(group *g, step *s, const members *m, int leader)
@@ -229,43 +274,15 @@ bool group_make(group *g, step *s, const members *m, int leader)
     sprag_scratch *scratch = s->a->input.scratch + 1;
     sprag_scratch_reset(scratch);
     *g = (group){.s = s};
-    g->body = SPRAG_TAKE_RAW(scratch, of->bodies, sprag_mover);
-    g->state = SPRAG_TAKE_RAW(scratch, of->bodies, body_state *);
-    g->pair = SPRAG_TAKE_RAW(scratch, of->pairs, sprag_pair);
-    g->source = SPRAG_TAKE_RAW(scratch, of->pairs, const ode_pair *);
-    g->collider = SPRAG_TAKE_RAW(scratch, 2 * of->pairs, sprag_collider);
-    g->contact = SPRAG_TAKE_RAW(scratch, of->joints, sprag_contact);
-    g->contact_joint = SPRAG_TAKE_RAW(scratch, of->joints, dJointID);
-    g->joint = SPRAG_TAKE_RAW(scratch, of->joints, dJointID);
-    g->limited = SPRAG_TAKE_RAW(scratch, of->joints, dJointID);
-    if (scratch->failed) {
+    if (!set_bodies(g, m, leader)) {
         return false;
     }
-    set_bodies(g, m, leader);
-    set_joints(g, m, leader);
-    reduce_given(g, scratch);
-    g->contact_wrench = SPRAG_TAKE(scratch, g->frame.contacts, *g->contact_wrench);
-    g->joint_wrench = SPRAG_TAKE(scratch, g->joints, *g->joint_wrench);
-    g->stop = SPRAG_TAKE(scratch, 6 * g->joints, sprag_stop);
-    g->stop_joint = SPRAG_TAKE(scratch, 6 * g->joints, dJointID);
-    for (int i = 0; i < of->pairs; i++) {
-        set_pair(g, i, &s->pairs.pair[m->pair[m->pair_at[leader] + i]]);
+    if (of->joints > 0) {
+        set_joints(g, m, leader);
     }
-    g->frame = (sprag_frame){
-        .step = s->a->input.step,
-        .number = s->a->input.number,
-        .memory = sprag_ode_warm_start_island(s->a->input.warm_start, g->state[0]->id),
-        .integrator_step =
-            sprag_ode_warm_start_integrator_step(s->a->input.warm_start, g->state[0]->id),
-        .bodies = of->bodies,
-        .colliders = 2 * of->pairs,
-        .pairs = of->pairs,
-        .contacts = g->frame.contacts,
-        .body = g->body,
-        .collider = g->collider,
-        .pair = g->pair,
-        .contact = g->contact,
-        .recovery = dWorldGetERP(s->a->input.world),
-        .recovery_speed = dWorldGetContactMaxCorrectingVel(s->a->input.world)};
+    if (of->pairs > 0) {
+        set_pairs(g, m, leader);
+    }
+    set_frame(g);
     return !scratch->failed;
 }

@@ -381,18 +381,22 @@ sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *
                              sprag_compliant_stats *stats, sprag_compliant_reason *reason)
 {
     static const sprag_frame_calls no_calls;
-    sprag_compliant_options own = options ? *options : sprag_compliant_defaults();
+    sprag_compliant_options own;
     sprag_compliant_stats own_stats = {0};
     sprag_compliant_reason own_reason;
+    if (!options) {
+        own = sprag_compliant_defaults();
+        options = &own;
+    }
     compliant_run run = {.frame = frame,
-                         .options = &own,
+                         .options = options,
                          .calls = calls ? calls : &no_calls,
                          .scratch = &scratch[0],
                          .solve_scratch = &scratch[1],
                          .stats = stats ? stats : &own_stats,
                          .rows = -1,
-                         .work_left = own.work * COMPLIANT_IMPACT_WORK,
-                         .hold_work = own.work * COMPLIANT_HELD_WORK};
+                         .work_left = options->work * COMPLIANT_IMPACT_WORK,
+                         .hold_work = options->work * COMPLIANT_HELD_WORK};
     reason = reason ? reason : &own_reason;
     if (!sprag_frame_is_good(frame)) {
         return SPRAG_BAD_PROBLEM;

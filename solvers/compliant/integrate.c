@@ -13,15 +13,15 @@
 // Is the angular velocity of the body constant?
 static bool turns_evenly(const sprag_mover *body)
 {
-    double w[3], torque[3];
-    if (body->mass == 0) {
-        return true;
+    double w[3], torque[3], spin = dot3(body->velocity + 3, body->velocity + 3);
+    bool turned = dot3(body->force + 3, body->force + 3) != 0;
+    if (body->mass == 0 || turned || spin == 0 || !body->gyroscopic) {
+        return body->mass == 0 || !turned;
     }
     mul33_transposed(body->pose.rotation, body->velocity + 3, w);
     sprag_gyroscopic_torque(body->inertia, w, 0, torque);
     double inertia = body->inertia[0] + body->inertia[4] + body->inertia[8];
-    bool even = !body->gyroscopic || norm3(torque) <= COMPLIANT_EVEN_TURN * inertia * dot3(w, w);
-    return even && dot3(body->force + 3, body->force + 3) == 0;
+    return norm3(torque) <= COMPLIANT_EVEN_TURN * inertia * spin;
 }
 
 // m, bound of the way of any point of a body in the rest of the frame.

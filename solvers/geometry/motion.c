@@ -44,6 +44,10 @@ void sprag_motion_at(const sprag_motion *motion, double t, sprag_pose *pose)
     for (int k = 0; k < 3; k++) {
         pose->position[k] = motion->pose.position[k] + t * v[k];
     }
+    if (dot3(turn, turn) == 0) {
+        memcpy(pose->rotation, motion->pose.rotation, sizeof pose->rotation);
+        return;
+    }
     sprag_exponential(turn, R);
     mul33_33(R, motion->pose.rotation, turned);
     straighten(turned);
