@@ -315,7 +315,7 @@ static sprag_result move_bodies(compliant_run *run, sprag_compliant_reason *reas
         return SPRAG_OK;
     }
     sprag_result result = advance(run, reason);
-    if (result != SPRAG_OK || run->rows < 0 || run->implicitly_finished) {
+    if (result != SPRAG_OK || run->rows < 0 || run->implicitly_finished || run->rows_reported) {
         return result;
     }
     if (!compliant_has_forces(run, run->state.x, run->guards.label)) {

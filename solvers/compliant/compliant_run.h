@@ -177,6 +177,7 @@ typedef struct compliant_run {
     int stops;                // of joints
     compliant_joints *joints; // NULL: no joints
     bool law_for_test;        // laws are set to look at their status; a cheap dissipation will do
+    bool rows_reported;       // with the forces of contacts that rest
     bool implicitly_finished; // the implicit step solved the rest of the frame
     bool has_settled;         // impacts have left pairs at rest
     bool has_forces;          // the state has forces that add to those of the bodies

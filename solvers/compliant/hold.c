@@ -443,8 +443,7 @@ static bool solve_forces(solve *s, double *f)
     options.row_softness = COMPLIANT_IMPACT_SOFTNESS;
     options.warm = true;
     options.tolerance = fmin(COMPLIANT_HELD_TOLERANCE, 1e-2 * run->options->tolerance);
-    options.stiction_tolerance = options.stiction_at_rest =
-        COMPLIANT_IMPACT_STICTION * run->sizes.fastest;
+    options.stiction_tolerance = COMPLIANT_IMPACT_STICTION * run->sizes.fastest;
     const sprag_problem problem = {.step = s->span,
                                    .bodies = s->bodies,
                                    .contacts = run->held.points,

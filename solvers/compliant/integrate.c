@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compliant_run.h"
+#include "compliant_joints.h"
 #include "linalg.h"
 #include "mover.h"
 
@@ -294,6 +294,10 @@ static bool rest(compliant_run *run)
         run->state.x[i] += span * run->state.f[i];
     }
     compliant_add_held_impulses(run, left);
+    if (run->rows > 0) {
+        compliant_report_rows(run, 1);
+        run->rows_reported = true;
+    }
     run->time = h;
     run->state.x[n] = h;
     run->stats->steps++;

@@ -345,7 +345,7 @@ START_TEST(hinged_ball_rests)
     for (int i = 0; i < s.contacts; i++) {
         sum += s.feedback[i].f1[2];
     }
-    ck_assert_double_eq_tol(sum, G, 0.01 * G); // the hinge's force is that of the end of the step
+    ck_assert_double_eq_tol(sum, G, 1e-6 * G);
     close_scene(&s);
 }
 END_TEST
