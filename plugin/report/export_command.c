@@ -19,7 +19,8 @@ static const char help[] =
     "      --count           prints the number of steps\n"
     "  -h, --help            this text\n"
     "\n"
-    "Of a run that was killed, the whole steps are taken.\n";
+    "Of a run that was killed, the whole steps are taken. A pipe is read as it is written, by one\n"
+    "of --csv and --count.\n";
 
 static int print_count(const char *recording)
 {
@@ -72,6 +73,9 @@ int cli_export(int argc, char **argv)
         return EXIT_USAGE;
     }
     const char *recording = argv[optind];
+    if ((gltf || (csv && count)) && !cli_can_read_again(recording)) {
+        return EXIT_FAILURE;
+    }
     if ((csv && !export_csv(recording, csv, message)) ||
         (gltf && !export_gltf(recording, gltf, message))) {
         return cli_fail(EXIT_FAILURE, "%s", message);

@@ -251,6 +251,9 @@ int cli_replay(int argc, char **argv)
         !cli_names_file("record", kept)) {
         return EXIT_USAGE;
     }
+    if (!cli_can_read_again(argv[optind])) {
+        return EXIT_FAILURE;
+    }
     if (kept && (*kept == '/' || getcwd(directory, sizeof directory))) {
         snprintf(file, sizeof file, "%s%s%s", directory, *directory ? "/" : "", kept);
     } else {

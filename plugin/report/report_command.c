@@ -125,5 +125,10 @@ int cli_report(int argc, char **argv)
         return cli_fail(EXIT_USAGE, "report takes the name of the page, and a recording or --json; "
                                     "see sprag report --help");
     }
+    for (int i = optind + 1; i < argc; i++) {
+        if (!cli_can_read_again(argv[i])) {
+            return EXIT_FAILURE;
+        }
+    }
     return write_page(argv[optind], json, argv + optind + 1, argc - optind - 1);
 }

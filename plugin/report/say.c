@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "text.h"
 
@@ -75,6 +76,16 @@ bool cli_names_file(const char *option, const char *name)
         cli_fail(0, "--%s needs the name of a file", option);
     }
     return !name || *name;
+}
+
+bool cli_can_read_again(const char *name)
+{
+    struct stat is;
+    bool is_pipe = stat(name, &is) == 0 && S_ISFIFO(is.st_mode);
+    if (is_pipe) {
+        cli_fail(0, "%s is a pipe, and is read more than once: write it to a file first", name);
+    }
+    return !is_pipe;
 }
 
 int cli_bad_option(int found, char *const *argv)

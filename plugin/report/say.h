@@ -19,6 +19,10 @@ void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2))); //
 // false, after a message: the name behind the option is empty. NULL: the option was not given.
 bool cli_names_file(const char *option, const char *name);
 
+// false, after a message: the file is a pipe, which ends when it has been read once. Does not wait
+// for its writer.
+bool cli_can_read_again(const char *name);
+
 // Prints which option getopt_long has refused; its option string begins with ':' or "+:". Returns
 // EXIT_USAGE.
 int cli_bad_option(int found, char *const *argv);

@@ -70,6 +70,19 @@ done
 ends 0 'build/bench solve' "$build/sprag" dump solve.json --step 13 stack # one of its own
 grep -q '"number":13' solve.json || fail "dump keeps an earlier file"
 
+# ---- pipes
+
+# A pipe is read once; what reads more than once does not wait for it.
+for words in 'export pipe --gltf a.glb' 'export pipe --csv a --count' 'report a.html pipe' 'replay pipe'; do
+    # shellcheck disable=SC2086 # words
+    ends 1 '^sprag: pipe is a pipe' timeout 20 "$build/sprag" $words
+done
+cat slope.sprec >pipe &
+ends 0 "^$("$build/sprag" export slope.sprec --count)\$" timeout 20 "$build/sprag" export pipe --count
+wait
+"$build/sprag" export slope.sprec --csv of_file
+"$build/sprag" export /dev/stdin --csv of_pipe < <(cat slope.sprec) && diff -r of_file of_pipe || fail "export of a pipe"
+
 # ---- files that end too early
 
 "$build/sprag" run pile --seconds 0.1 --record pile.sprec >/dev/null
