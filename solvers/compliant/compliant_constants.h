@@ -3,7 +3,7 @@
 #ifndef SPRAG_COMPLIANT_CONSTANTS_H
 #define SPRAG_COMPLIANT_CONSTANTS_H
 
-// ---- laws (law.c, restitution.c, contact.c)
+// ---- laws (law.c, contact.c)
 
 // Of the fastest motion: slip that counts as sticking where neither options nor surface give one.
 // Larger: friction creeps faster. Smaller: friction is stiffer, more frames switch to the implicit
@@ -164,6 +164,10 @@ enum { COMPLIANT_ROWS_MAX = 512 };
 // 1/frames: rate at which a motor returns to its planned speed, and rate up to which the
 // integrator resolves a row's own spring and damper. Larger: steps of the integrator get unstable.
 enum { COMPLIANT_CATCH_UP = 3 };
+
+// Difference of a normal from that of a face that counts as none. Larger: rates of contacts that
+// roll off a face are wrong by so much.
+static const double COMPLIANT_SAME_NORMAL = 1e-9;
 
 // Frames: half width of the central difference for rates of rows. Larger: truncation error grows
 // with its square. Smaller: rounding error grows with its inverse.

@@ -4,7 +4,6 @@
 //
 //     state.c          bodies as a state vector; inertias, radii; forces to accelerations
 //     budget.c         work: cost, limit, progress
-//     restitution.c    restitution -> dissipation
 //     distance.c       gaps of pairs; triangles that share a point
 //     contact.c        contact points of a pair and their forces
 //     law.c            surface -> law of a pair's points
@@ -14,6 +13,7 @@
 //     rows.c           joint rows: evaluation, motors, forces
 //     scale.c          scales of errors, fastest motion
 //     stops.c          stops of joints as guards, and impacts at them
+//     held_rates.c     J' v at the points of contacts that hold
 //     hold.c           rigid contacts that hold
 //     forces.c         f
 //     impact.c         impulses of pairs that bounce
@@ -222,6 +222,12 @@ static inline const sprag_surface *compliant_surface(const compliant_run *run, i
     return &compliant_pair(run, guard)->surface;
 }
 
+// m/s and rad/s, by a state; NULL: static.
+static inline const double *compliant_velocity_of(const double *x, int body)
+{
+    return body == SPRAG_STATIC ? NULL : x + COMPLIANT_STATES * body + COMPLIANT_VELOCITY;
+}
+
 static inline bool compliant_is_rigid(const compliant_run *run, int guard)
 {
     return run->guards.law[guard].status == COMPLIANT_RIGID_PAIR;
@@ -274,16 +280,6 @@ double compliant_max_work(const compliant_run *run);        // evaluations, of a
 bool compliant_is_over_budget(void *run, double time);
 long compliant_step_limit(const compliant_run *run); // steps beyond mean chattering forces
 
-// ---- restitution.c
-
-// d v0, with Hunt and Crossley's dissipation d (s/m) and the speed of impact v0 (m/s), for which
-// the rebound has restitution e > 0. It does not depend on the mass, the stiffness, or the number
-// of springs.
-double compliant_dissipation_number(double e);
-// The same where a constant force pushes the bodies together meanwhile. push: its acceleration
-// over that of the impact, v0 sqrt(k / m).
-double compliant_pushed_dissipation_number(double e, double push);
-
 // ---- distance.c: poses are those of the movers, or placed.
 
 void compliant_place_pair(compliant_run *run, const double *x, int guard);
@@ -325,6 +321,10 @@ typedef struct compliant_contact {
                                          // they may change velocities
 } compliant_contact;
 
+// m/s, of the point of side 0 relative to that of side 1, of bodies that are placed.
+void compliant_velocity_at(const compliant_run *run, const double *x, int guard, const double *at,
+                           double u[3]);
+
 // Bodies are placed at x.
 void compliant_find_contact(compliant_run *run, const double *x, int guard, compliant_detail detail,
                             compliant_contact *contact);
@@ -352,6 +352,13 @@ void compliant_set_law(compliant_run *run, int guard, bool touches_now);
 
 void compliant_set_scale(compliant_run *run);
 double compliant_touch_distance(const compliant_run *run); // m, gap up to which pairs touch
+
+// ---- held_rates.c
+
+// Sets the rates of the held points from `first` on, all of a pair with this contact. Bodies are
+// placed.
+void compliant_set_held_rates(compliant_run *run, const double *x, int guard,
+                              const compliant_contact *contact, int first);
 
 // ---- hold.c
 

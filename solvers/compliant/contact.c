@@ -7,16 +7,15 @@
 #include "laws.h"
 #include "pair_contact.h"
 
-// Velocity of the point of side 0 relative to that of side 1.
-static void velocity_at(const compliant_run *run, const double *x, int guard, const double *at,
-                        double u[3])
+void compliant_velocity_at(const compliant_run *run, const double *x, int guard, const double *at,
+                           double u[3])
 {
-    const double *velocity[2] = {NULL, NULL};
+    const double *velocity[2];
     double arm[2][3] = {{0}};
     for (int side = 0; side < 2; side++) {
         int body = compliant_body(run, guard, side);
+        velocity[side] = compliant_velocity_of(x, body);
         if (body != SPRAG_STATIC) {
-            velocity[side] = x + COMPLIANT_STATES * body + COMPLIANT_VELOCITY;
             subtract3(at, run->state.pose[body].position, arm[side]);
         }
     }
@@ -97,7 +96,7 @@ static void set_force(const compliant_run *run, const double *x, int guard, int 
     const compliant_law *law = &run->guards.law[guard];
     double u[3];
     const double *n = c->gap.normal;
-    velocity_at(run, x, guard, c->at[i], u);
+    compliant_velocity_at(run, x, guard, c->at[i], u);
     double apart = dot3(n, u) - compliant_surface(run, guard)->velocity_normal;
     // Of a point that is alone f goes on smoothly where it ends to overlap, for derivatives there.
     bool beyond = run->has_forces && c->count == 1 && !(law->damping > 0 && apart > 0);

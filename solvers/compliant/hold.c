@@ -69,86 +69,13 @@ double compliant_rest_speed(const compliant_run *run)
     return COMPLIANT_REST_SPEED * run->sizes.fastest;
 }
 
-static const double *velocity_of(const solve *s, int body)
-{
-    return body == SPRAG_STATIC ? NULL : s->x + COMPLIANT_STATES * body + COMPLIANT_VELOCITY;
-}
-
-// Velocities (m/s) at a point: relative, in world axes.
-static void velocity_at(const solve *s, const sprag_contact *c, const double at[3], double u[3])
-{
-    const double *velocity[2];
-    double arm[2][3] = {{0}};
-    for (int side = 0; side < 2; side++) {
-        int body = c->body[side];
-        velocity[side] = velocity_of(s, body);
-        if (body != SPRAG_STATIC) {
-            subtract3(at, s->run->state.pose[body].position, arm[side]);
-        }
-    }
-    relative_velocity(velocity, arm, u);
-}
-
-static void move(const solve *s, int guard, double t)
-{
-    compliant_run *run = s->run;
-    compliant_place_pair(run, s->x, guard);
-    for (int side = 0; side < 2 && t != 0; side++) {
-        int body = compliant_body(run, guard, side);
-        if (body != SPRAG_STATIC) {
-            sprag_motion motion = {.pose = run->state.pose[body]};
-            memcpy(motion.velocity, velocity_of(s, body), sizeof motion.velocity);
-            sprag_mover_cap(&run->frame->body[body], motion.velocity + 3);
-            sprag_motion_at(&motion, t, &run->state.pose[body]);
-        }
-    }
-}
-
-static int nearest(const compliant_contact *c, const double at[3])
-{
-    double least = INFINITY;
-    int best = 0;
-    for (int i = 0; i < c->count; i++) {
-        double apart[3];
-        subtract3(c->at[i], at, apart);
-        double square = dot3(apart, apart);
-        best = square < least ? i : best;
-        least = fmin(least, square);
-    }
-    return best;
-}
-
-// Rates of the velocities at the points of a pair without accelerations, m/s^2, along its frame:
-// J' v, by a central difference. Points move over the bodies, and normals turn.
-static void add_rates(const solve *s, int guard, const compliant_contact *c, int first)
-{
-    compliant_run *run = s->run;
-    const double span = COMPLIANT_ROW_DIFFERENCE * run->frame->step;
-    compliant_held *held = &run->held;
-    for (int sign = -1; sign <= 1; sign += 2) {
-        compliant_contact moved;
-        move(s, guard, sign * span);
-        compliant_find_points(run, s->x, guard, INFINITY, &moved);
-        for (int i = first; i < held->points && moved.count > 0; i++) {
-            const sprag_contact *contact = &held->contact[i];
-            double u[3];
-            velocity_at(s, contact, moved.at[nearest(&moved, c->at[held->of[i]])], u);
-            held->rate[i][0] += sign * dot3(moved.gap.normal, u) / (2 * span);
-            for (int k = 1; k < 3; k++) {
-                held->rate[i][k] += sign * dot3(contact->frame[k], u) / (2 * span);
-            }
-        }
-    }
-    move(s, guard, 0);
-}
-
 // Moves a pair so fast that its points and its normal may turn?
 static bool moves(const solve *s, const sprag_contact *c, const double *u)
 {
     const compliant_run *run = s->run;
     double fastest = norm3(u);
     for (int side = 0; side < 2; side++) {
-        const double *v = velocity_of(s, c->body[side]);
+        const double *v = compliant_velocity_of(s->x, c->body[side]);
         double turn = v ? run->sizes.radius[c->body[side]] * norm3(v + 3) : 0;
         fastest = fmax(fastest, turn);
     }
@@ -209,7 +136,7 @@ static void add_points(const solve *s, int guard, double touch, double most)
         }
         double *u = held->velocity[held->points];
         double relative[3];
-        velocity_at(s, to, c.at[i], relative);
+        compliant_velocity_at(run, s->x, guard, c.at[i], relative);
         for (int k = 0; k < 3; k++) {
             u[k] = dot3(to->frame[k], relative);
         }
@@ -226,7 +153,7 @@ static void add_points(const solve *s, int guard, double touch, double most)
         held->guard[held->points++] = guard;
     }
     if (rates && held->points > first) {
-        add_rates(s, guard, &c, first);
+        compliant_set_held_rates(run, s->x, guard, &c, first);
     }
 }
 
@@ -334,7 +261,7 @@ static void set_bodies(solve *s, const double *f)
         sprag_body *to = &s->body[i];
         *to = (sprag_body){.mass = run->frame->body[body].mass};
         turn33(run->state.pose[body].rotation, run->frame->body[body].inertia, to->inertia);
-        memcpy(to->velocity, velocity_of(s, body), sizeof to->velocity);
+        memcpy(to->velocity, compliant_velocity_of(s->x, body), sizeof to->velocity);
         memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
         memcpy(s->solution.velocity[i], to->velocity, sizeof to->velocity);
         add_scaled(s->solution.velocity[i], 1, run->held.change[body], 6);
