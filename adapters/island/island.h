@@ -82,8 +82,8 @@ typedef struct ode_stiffened_body {
     double target[3];  // rad/s, the angular velocity that it pulls the body towards
     double inertia[9]; // kg m^2, without the added one
     double free[3];    // rad/s, the free angular velocity without it
-    double stored;     // J, what it has taken from the motion and may give back
-    double share;      // of the target and of the look ahead that wins no more than that
+    double stored;     // J, what it has taken from the motion and may give back; < 0: has won
+    double share;      // of the target and of the look ahead, in this step
 } ode_stiffened_body;
 
 // A distance under load (load_distance.c): its anchors have an inertia against each other, across
@@ -135,8 +135,9 @@ typedef struct ode_problem {
     bool arcs;            // joints look ahead, whether the island is under load or not
     double *ahead;        // m/s, of each row: the part of its bias that looks ahead
     sprag_solution first; // the solution before sprag_ode_solve_again
-    double may_win;       // J, energy that the added inertia and the rows ahead may bring in
-    bool by_solution;     // the added inertia is that of the first solution's forces
+    double won, may_win;  // J, by the first solution: more than that is taken back
+    double factor;        // of the shares of bodies and distances under load, in the next step
+    bool again;           // of the second solution: the target of added inertia is rest
     // For statistics:
     int stock_rows;     // sum of rows_of
     double penetration; // m, largest of the contacts
@@ -266,20 +267,18 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
 // state of the same bodies: there the step has no derivative.
 bool sprag_ode_arcs_differ(const ode_problem *a, const ode_problem *b);
 
-// Whether the loads of the solution are so much larger than those of the last step that the added
-// inertia is too small for them.
-bool sprag_ode_loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch);
+// After a solve. true: loads have grown so much within the step that the added inertia is too small
+// for them, or it has brought in much. Then the problem now is one with inertia for these loads,
+// whose target is rest, without a look ahead. It is to be solved again, and charged; if that fails,
+// `first` is the solution.
+bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start,
+                           sprag_scratch *scratch);
 
-// Adds the inertia anew, by the guesses of the rows. Its target is now rest, and no row looks
-// ahead.
-void sprag_ode_stiffen_again(ode_problem *pulled, const ode_warm_start *warm_start,
-                             sprag_scratch *scratch);
+// Keeps the solution as `first`, and guesses its forces. false: no memory.
+bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch);
 
 // Takes the added inertia and the looks ahead out of the problem: its energy is that of the bodies.
 void sprag_ode_unstiffen(ode_problem *pulled);
-
-// The target of a body's added inertia is now rest.
-void sprag_ode_aim_at_rest(sprag_body *body, const ode_stiffened_body *stiffened);
 
 // J v of a row, m/s or rad/s. after: v of this solution; NULL: v before the step.
 static inline double sprag_ode_rate(const ode_problem *pulled, const sprag_row *row,
@@ -315,16 +314,9 @@ bool sprag_ode_lever_of_distance(const ode_problem *pulled, int row, int side, d
 
 // ---- load_energy.c
 
-// After a solve. true: loads have grown, or the added inertia and the rows ahead bring in energy.
-// Then the problem now is one that only loses energy, and is to be solved again. After that,
-// sprag_ode_combine makes the solution of both; if it failed, sprag_ode_keep_first takes the first.
-bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start,
-                           sprag_scratch *scratch);
-void sprag_ode_combine(ode_problem *pulled);
-void sprag_ode_keep_first(ode_problem *pulled);
-
-// Keeps the solution as `first`, and guesses its forces. false: no memory.
-bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch);
+// Puts what a solution has won into the accounts of the bodies and distances under load, and sets
+// their shares in the next step. false: it is too much for that.
+bool sprag_ode_charge_loads(ode_problem *pulled);
 
 // ---- touches.c
 

@@ -213,17 +213,6 @@ static bool stiffen(sprag_body *body, double least, const double *moment, double
     return true;
 }
 
-void sprag_ode_aim_at_rest(sprag_body *body, const ode_stiffened_body *stiffened)
-{
-    double inverse[9], part[3], pull[3];
-    if (invert33(body->inertia, inverse) == 0) {
-        return;
-    }
-    mul33(stiffened->added, stiffened->target, part);
-    mul33(inverse, part, pull);
-    add_scaled(body->free_velocity + 3, -1, pull, 3);
-}
-
 // ---- rows that look ahead
 
 // In a step h, a point at r from the centre goes by h (v + w x r + (sine - 1) w x r + inward w x (w
@@ -368,7 +357,7 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
         to->body = i;
         sprag_ode_warm_start_added(warm_start, pulled->island.body[i], &run, &added, &to->stored,
                                    &to->share);
-        added = pulled->by_solution ? 0 : added;
+        added = pulled->again ? 0 : added;
         of->stiffened = stiffen(body, least, of->moment, square, added, to);
         of->share = to->share;
         pulled->stiffened_bodies += of->stiffened;
@@ -405,7 +394,7 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
     }
     find_loads(pulled, loads);
     stiffen_bodies(pulled, warm_start, scratch);
-    if ((pulled->stiffened_bodies > 0 || pulled->arcs) && !pulled->by_solution) {
+    if ((pulled->stiffened_bodies > 0 || pulled->arcs) && !pulled->again) {
         look_ahead(pulled);
     }
     if (pulled->distances > 0) {
@@ -415,9 +404,10 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
 
 // ---- loads that grow within the step
 
-// Bodies whose last forces are not known do not count: their joints are new, and what they mend
-// first are errors.
-bool sprag_ode_loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch)
+// Whether the loads of the solution are so much larger than those of the last step that the added
+// inertia is too small for them. Bodies whose last forces are not known do not count: their joints
+// are new, and what they mend first are errors.
+static bool loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch)
 {
     if (sprag_ode_distances_have_grown(pulled)) {
         return true;
@@ -457,12 +447,45 @@ void sprag_ode_unstiffen(ode_problem *pulled)
     }
 }
 
-void sprag_ode_stiffen_again(ode_problem *pulled, const ode_warm_start *warm_start,
-                             sprag_scratch *scratch)
+bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch)
 {
+    const sprag_solution *from = &pulled->solution;
+    size_t bodies = (size_t)pulled->problem.bodies, contacts = (size_t)pulled->problem.contacts;
+    size_t rows = (size_t)pulled->problem.rows;
+    size_t most = (size_t)(pulled->joint_rows + 2 * pulled->distances); // of the second problem
+    pulled->first = (sprag_solution){
+        .velocity = sprag_scratch_take_raw(scratch, bodies, sizeof *from->velocity),
+        .contact_force =
+            sprag_scratch_take_raw(scratch, (size_t)pulled->room, sizeof *from->contact_force),
+        .row_force = sprag_scratch_take(scratch, most, sizeof *from->row_force)};
+    if (scratch->failed) {
+        return false;
+    }
+    memcpy(pulled->first.velocity, from->velocity, bodies * sizeof *from->velocity);
+    memcpy(pulled->first.contact_force, from->contact_force,
+           contacts * sizeof *from->contact_force);
+    memcpy(pulled->first.row_force, from->row_force, rows * sizeof *from->row_force);
+    for (size_t i = 0; i < rows; i++) {
+        pulled->row[i].guess = from->row_force[i];
+    }
+    for (size_t i = 0; i < contacts; i++) {
+        memcpy(pulled->contact[i].guess, from->contact_force[i], sizeof pulled->contact[i].guess);
+    }
+    return true;
+}
+
+bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start,
+                           sprag_scratch *scratch)
+{
+    // The inertia is by the guesses: those of this solution, if it has to be for its loads.
+    const bool grown = loads_have_grown(pulled, scratch);
+    if (grown ? !sprag_ode_keep_solution(pulled, scratch) : sprag_ode_charge_loads(pulled)) {
+        return false;
+    }
     sprag_ode_unstiffen(pulled);
     pulled->stiffened_bodies = pulled->stiffened_distances = 0;
     pulled->problem.rows = pulled->joint_rows;
-    pulled->by_solution = true;
+    pulled->again = true;
     sprag_ode_stiffen(pulled, warm_start, scratch);
+    return grown || sprag_ode_keep_solution(pulled, scratch);
 }

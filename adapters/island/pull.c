@@ -279,6 +279,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
                  .warm_start = warm_start,
                  .scratch = scratch};
     dVector3 gravity;
+    pulled->factor = 1;
     pulled->arcs = stiffness && stiffness->arcs;
     const bool speculates = stiffness && stiffness->speculative && warm_start;
     dWorldGetGravity(world, gravity);

@@ -163,9 +163,9 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
     if (to->result == SPRAG_OK && pulled->problem.rows > 0 &&
         sprag_ode_solve_again(pulled, c->world->warm_start, scratch)) {
         if (solve_again(pulled, &options, scratch, &to->stats)) {
-            sprag_ode_combine(pulled);
+            sprag_ode_charge_loads(pulled);
         } else {
-            sprag_ode_keep_first(pulled);
+            pulled->solution = pulled->first;
         }
     }
     if (to->result == SPRAG_OK && pulled->approach) {

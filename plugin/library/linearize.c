@@ -37,8 +37,8 @@ static const char *solve(component *c)
         sprag_stribeck_solve(&pulled->problem, &options, c->scratch, &pulled->solution, &stats);
     if (result == SPRAG_OK && pulled->problem.rows > 0 &&
         sprag_ode_solve_again(pulled, w->warm_start, c->scratch)) {
-        return "joints draw a body so much tighter than in the last step that the step is the mean "
-               "of two solutions";
+        return "joints draw a body so much tighter than in the last step that the step is solved "
+               "twice";
     }
     if (result == SPRAG_OK) {
         result = sprag_derivative_open(&c->derivative, &pulled->problem, &options,
