@@ -558,6 +558,24 @@ START_TEST(turned_box_is_carried_by_four_points)
 }
 END_TEST
 
+// A ball set on a stiff spring trembles by 1 um, faster than what counts as rest: it goes on so.
+START_TEST(trembling_is_no_rest)
+{
+    const material stiff = {1e7, 0, 0, 0, -1};
+    const double radius = 0.1, sink = ESS_G / stiff.stiffness;
+    yielding *y = yielding_open(ESS, stiff, 0.01);
+    dCreatePlane(y->space, 0, 0, 1, 0);
+    dBodyID ball = yielding_ball(y, 1, radius, 0, 0, radius);
+    for (int k = 0; k < 50; k++) {
+        yielding_step(y);
+        double depth = radius - dBodyGetPosition(ball)[2], v = dBodyGetLinearVel(ball)[2];
+        double energy = v * v / 2 + stiff.stiffness * (depth - sink) * (depth - sink) / 2;
+        ck_assert_double_eq_tol(energy, stiff.stiffness * sink * sink / 2, 0.01 * ESS_G * sink);
+    }
+    yielding_close(y);
+}
+END_TEST
+
 // Sticking friction on a soft contact: not thousands of steps. At rest the contact holds.
 START_TEST(sticking_contacts_do_not_slow_integration)
 {
@@ -762,6 +780,7 @@ static Suite *ess_suite(void)
     tcase_add_test(left, sticking_contacts_do_not_slow_integration);
     tcase_add_loop_test(left, overlaps_are_not_thrown_out, 0, 2);
     tcase_add_loop_test(left, overlaps_give_no_energy, 0, 4);
+    tcase_add_test(left, trembling_is_no_rest);
     tcase_add_test(left, failed_integrations_are_not_repeated);
     tcase_add_loop_test(left, soft_boxes_rest_on_meshes, 0, 2);
     tcase_add_test(left, steps_of_a_frame_are_bounded);
