@@ -437,6 +437,32 @@ START_TEST(ess_slides)
 }
 END_TEST
 
+// Three balls in a row that slide, roll and press on one another, by both laws.
+START_TEST(ess_groups)
+{
+    rig s = open_soft_rig(soft_laws[_i]);
+    if (_i == 1) {
+        set_soft(&s);
+    }
+    for (int i = 0; i < 3; i++) {
+        dBodyID ball = add_ball(&s, 1 + i, 0.1995 * i, 0.02 * (i % 2), 0.0995);
+        dBodySetQuaternion(ball, (const dQuaternion){0.5, 0.5, -0.5 + 0.2 * i, 0.5});
+    }
+    run(&s, 2);
+    for (int i = 0; i < 3; i++) {
+        set_motion(s.body[i], 0.8 - 0.1 * i, 0.3, 0, 0.5 * i, 1, 2 - i);
+    }
+    run(&s, 1);
+    int joints = 0; // with the floor, and twice with one another
+    for (int i = 0; i < 3; i++) {
+        joints += dBodyGetNumJoints(s.body[i]);
+    }
+    ck_assert_int_eq(joints, 7);
+    compare_with_differences(&s, 2e-3); // error of the differences: it falls with change squared
+    close_rig(&s);
+}
+END_TEST
+
 static void set_falling(rig *s, double height)
 {
     dBodySetPosition(s->body[0], 0, 0, 0.1 + 2 * H);
@@ -689,6 +715,7 @@ static Suite *linearize_suite(void)
     tcase_set_timeout(ess, 60);
     tcase_add_test(ess, ess_flight);
     tcase_add_loop_test(ess, ess_slides, 0, 2);
+    tcase_add_loop_test(ess, ess_groups, 0, 2);
     tcase_add_test(ess, ess_at_a_kink);
     tcase_add_test(ess, ess_leaves_no_trace);
     tcase_add_test(ess, ess_reasons);
