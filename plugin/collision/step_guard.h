@@ -18,8 +18,8 @@ typedef struct step_guard {
 // step, which must not be taken.
 bool step_guard_begin(step_guard *guard, const void *frame);
 
-// Whether a call with the stack frame `frame` is made from within a step of the world by a method of
-// sprag, by one of the program's callbacks.
+// Whether a call with the stack frame `frame` is made from within a step of the world by a method
+// of sprag, by one of the program's callbacks.
 bool step_guard_is_within(const world_state *world, const void *frame);
 
 // Carries out destructions that have waited, and empties the record of collision calls. world: NULL

@@ -95,10 +95,10 @@ static int step_by_settings(world_state *w, dReal step, stock called)
     if (!w->settings.method->ours) {
         return step_by_ode(w, step, called);
     }
-    if (w->settings.method->keeps_distance &&
-        step_guard_is_within(w, __builtin_frame_address(0))) {
-        message_once("sprag: a moved callback asks for another step of its world, whose method works "
-                     "within the step. That step is not taken.");
+    if (w->settings.method->keeps_distance && step_guard_is_within(w, __builtin_frame_address(0))) {
+        message_once(
+            "sprag: a moved callback asks for another step of its world, whose method works "
+            "within the step. That step is not taken.");
         return 0;
     }
     w->can_find_islands = true;

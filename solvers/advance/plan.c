@@ -233,8 +233,8 @@ static sprag_result plan_coarse(advance_run *run, double longest)
 }
 
 // rad/s, of the fastest body that a joint swings about a point off its axis of rotation: its centre
-// moves along the tangent in a sub-step while the body turns, and where that is far the error of the
-// joint, which is mended in any direction, brings in energy.
+// moves along the tangent in a sub-step while the body turns, and where that is far the error of
+// the joint, which is mended in any direction, brings in energy.
 static double swing_rate(const advance_run *run)
 {
     double fastest = 0;

@@ -455,8 +455,8 @@ static bool rests(const impact *s, int point, double pressed)
     return 2 * speed <= COMPLIANT_SHORTEST_FLIGHT * h * fmax(pressed, 0);
 }
 
-// Gives pairs that rest the law of a contact that does not bounce. Deep overlaps hold. Where an implicit step holds
-// other pairs, f does not know how they are pushed: by `least` m/s^2, say.
+// Gives pairs that rest the law of a contact that does not bounce. Deep overlaps hold. Where an
+// implicit step holds other pairs, f does not know how they are pushed: by `least` m/s^2, say.
 static void settle_resting(impact *s, double least)
 {
     compliant_run *run = s->run;

@@ -23,8 +23,8 @@ void sprag_spin_find_holds(const sprag_problem *problem, const double (*axis)[3]
 void sprag_spin_held(const sprag_mover *mover, double frame_step, const sprag_problem *problem,
                      sprag_body *body, double (*axis)[3], sprag_scratch *scratch);
 
-// Whether what acts on a body with a torque about an axis, of so much (N m) for each N, holds it off
-// the axis: the body swings, tips or rolls.
+// Whether what acts on a body with a torque about an axis, of so much (N m) for each N, holds it
+// off the axis: the body swings, tips or rolls.
 bool sprag_spin_is_off_axis(double mass, const double I[9], double torque);
 
 // After the solve: the rate (rad/s) of the one turn, about one axis, that ends the step in the same

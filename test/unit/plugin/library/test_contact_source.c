@@ -209,8 +209,7 @@ START_TEST(convex_geoms_carry_all)
         cube.corner[i][2] = i % 4 < 2 ? -half : half;
     }
     set_planes(&cube);
-    dGeomID below =
-        dCreateConvex(s.space, cube.plane[0], FACES, cube.corner[0], CORNERS, faces);
+    dGeomID below = dCreateConvex(s.space, cube.plane[0], FACES, cube.corner[0], CORNERS, faces);
     dGeomID geom[] = {dCreateSphere(s.space, half), dCreateBox(s.space, 0.4, 0.4, 2 * half),
                       dCreateCapsule(s.space, half / 2, half),
                       dCreateConvex(s.space, cube.plane[0], FACES, cube.corner[0], CORNERS, faces)};

@@ -65,8 +65,8 @@ START_TEST(arm_rests_at_its_stop)
 }
 END_TEST
 
-// A ball on an arm that turns by about once a step: the error of the joint points anywhere, and what
-// mends it must bring in no energy.
+// A ball on an arm that turns by about once a step: the error of the joint points anywhere, and
+// what mends it must bring in no energy.
 START_TEST(fast_swings_win_nothing)
 {
     static const double rates[] = {100, 575, 600, 625}; // rad/s

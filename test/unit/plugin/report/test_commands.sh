@@ -35,7 +35,8 @@ ends 0 '^40 steps: the same bits$' "$build/sprag" replay host.sprec --record aga
 sed 's/softness=1e-4/softness=1e-2/' host.sprec >other.sprec # the same length
 ends 1 '^[0-9]* of 40 steps: the same bits; from .* m apart$' "$build/sprag" replay other.sprec
 head -c "$(($(stat -c %s host.sprec) - 100))" host.sprec >cut.sprec # as a killed run leaves it
-ends 0 '^39 steps: the same bits$' "$build/sprag" replay cut.sprec
+ends 0 '^39 steps: the same bits$' "$build/sprag" replay cut.sprec --record ended.sprec
+[ "$("$build/sprag" export ended.sprec --count)" = 39 ] || fail "replay goes on behind the recorded steps"
 for file in slope.sprec host.sprec; do
     ends 1 '^[0-9]* of [34]0 steps: the same bits; from .* m apart$' "$build/sprag" replay -m ode-quick --record other.sprec $file
     [ "$("$build/sprag" export other.sprec --csv other && cut -d, -f3 other/steps.csv | sort -u | tr '\n' ' ')" = "method ode-quick " ] ||

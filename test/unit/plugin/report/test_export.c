@@ -91,7 +91,7 @@ START_TEST(gltf_has_a_moving_node_for_each_body)
     char *text = malloc(head[3]);
     ck_assert_uint_eq(fread(text, 1, head[3], from), head[3]);
     json_error_t error;
-    json_t *root = json_loadb(text, head[3], 0, &error), *view;
+    json_t *root = json_loadb(text, head[3], 0, &error), *view, *accessor;
     ck_assert_msg(root != NULL, "%s", error.text);
     size_t i;
     json_int_t size = json_integer_value(
@@ -103,6 +103,22 @@ START_TEST(gltf_has_a_moving_node_for_each_body)
         json_int_t length = json_integer_value(json_object_get(view, "byteLength"));
         ck_assert(start % 4 == 0 && length > 0 && start + length <= size);
     }
+    size_t bounded = 0;
+    json_array_foreach(json_object_get(root, "accessors"), i, accessor)
+    {
+        const char *type = json_string_value(json_object_get(accessor, "type"));
+        const json_t *min = json_object_get(accessor, "min"),
+                     *max = json_object_get(accessor, "max");
+        size_t width = strcmp(type, "SCALAR") ? (size_t)(type[3] - '0') : 1; // VEC3, VEC4
+        ck_assert((!min && !max) ||
+                  (json_array_size(min) == width && json_array_size(max) == width));
+        bounded += min != NULL;
+        for (size_t k = 0; min && k < width; k++) {
+            ck_assert_double_le(json_number_value(json_array_get(min, k)),
+                                json_number_value(json_array_get(max, k)));
+        }
+    }
+    ck_assert_uint_gt(bounded, 0);
     const json_t *animation = json_array_get(json_object_get(root, "animations"), 0);
     ck_assert_uint_eq(json_array_size(json_object_get(animation, "channels")), 2 * SCENE_BODIES);
     json_decref(root);
