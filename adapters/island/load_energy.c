@@ -10,10 +10,11 @@
 // nearest velocity that the rows allow, in the metric of M + A, to one of less energy. What a step
 // has won is known after its solve, and seldom worth a second one: the next steps ask for a share
 // of u and of the look ahead that pays for it. If the next step wins as much as this one, but for
-// its share, it wins what is in the account. An account holds w.A w at most, and is overdrawn by no
-// more: what mends the errors of a crash is not to be paid for in seconds to come. Where a step
-// wins much at once (bodies that are thrown back on their joints), it is solved again with u = 0
-// and without a look ahead, and is the mean of both that wins no more than that.
+// its share, it wins what is in the account. An account holds w.A w at most, w in the middle of the
+// step, and is overdrawn by no more: what mends the errors of a crash is not to be paid for in
+// seconds to come. Where a step wins much at once (bodies that are thrown back on their joints), it
+// is solved again with u = 0 and without a look ahead, and is the mean of both that wins no more
+// than that.
 #include <math.h>
 
 #include "island.h"
@@ -47,16 +48,16 @@ static void add_body(account *sum, const ode_problem *pulled, ode_stiffened_body
     const double *before = pulled->body[of->body].velocity + 3;
     const double *after = pulled->solution.velocity[of->body] + 3;
     double middle[3], momentum[3];
-    mul33(of->added, after, momentum);
-    sum->before += of->stored;
-    of->stored = dot3(after, momentum);
-    sum->room += of->stored;
     for (int k = 0; k < 3; k++) {
         middle[k] = 0.5 * (before[k] + after[k]);
     }
     mul33(of->added, middle, momentum);
-    sum->won += dot3(of->target, momentum) - dot3(after, momentum);
-    sum->driven += dot3(of->target, momentum);
+    double driven = dot3(of->target, momentum);
+    sum->won += driven - dot3(after, momentum);
+    sum->driven += driven;
+    sum->before += of->stored;
+    of->stored = dot3(middle, momentum);
+    sum->room += of->stored;
 }
 
 static void add_distance(account *sum, const ode_problem *pulled, ode_stiffened_distance *of)
@@ -65,12 +66,12 @@ static void add_distance(account *sum, const ode_problem *pulled, ode_stiffened_
     of->stored = 0;
     for (int k = 0; k < 2; k++) {
         const sprag_row *row = &pulled->row[of->row + k];
-        double before = sprag_ode_rate(pulled, row, NULL);
         double after = sprag_ode_rate(pulled, row, &pulled->solution);
-        double momentum = 0.5 * of->added * (before + after);
-        of->stored += of->added * after * after;
+        double middle = 0.5 * (sprag_ode_rate(pulled, row, NULL) + after);
+        double momentum = of->added * middle;
         sum->won += (of->target[k] - after) * momentum;
         sum->driven += of->target[k] * momentum;
+        of->stored += middle * momentum;
     }
     sum->room += of->stored;
 }
@@ -111,8 +112,9 @@ static void take_mean(ode_problem *pulled, account *sum)
 
 static void settle(double *stored, double *share, double kept, double factor)
 {
+    double next = factor * *share;
     *stored *= kept;
-    *share = fmax(load_least_share, fmin(1, factor * *share));
+    *share = next > load_least_share ? (next < 1 ? next : 1) : load_least_share;
 }
 
 bool sprag_ode_charge_loads(ode_problem *pulled)

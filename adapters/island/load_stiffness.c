@@ -283,7 +283,7 @@ static void look_ahead_of_joint(const ode_problem *pulled, loaded_joint *joint)
             cross3(of->turn, across, in);
             add_scaled(way, side ? -of->sine : of->sine, across, 3);
             add_scaled(way, side ? -of->inward : of->inward, in, 3);
-            share = of->stiffened ? fmin(share, of->share) : share;
+            share = of->stiffened && of->share < share ? of->share : share;
         }
     }
     share = share < INFINITY ? share : share_of_way(pulled, joint, way);

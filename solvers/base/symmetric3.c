@@ -19,8 +19,8 @@ static void rotate(double *a, double *b, double c, double s)
 static inline void annihilate(double D[9], double V[9], int p, int q, double *rp, double *rq)
 {
     double off = D[3 * p + q], ratio = (D[4 * q] - D[4 * p]) / (2 * off);
-    double t = copysign(1, ratio) / (fabs(ratio) + sqrt(ratio * ratio + 1));
-    double c = 1 / sqrt(t * t + 1), s = t * c;
+    double root = sqrt(ratio * ratio + 1), sum = fabs(ratio) + root;
+    double t = copysign(1, ratio) / sum, c = sqrt(sum / (2 * root)), s = t * c; // |t| <= 1
     D[4 * p] -= t * off;
     D[4 * q] += t * off;
     D[3 * p + q] = 0;
