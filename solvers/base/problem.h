@@ -80,11 +80,13 @@ typedef struct sprag_problem {
 
 // Memory of a solver of an island, from one solve to the next. All zero: nothing.
 typedef struct sprag_memory {
-    int wait;      // solves until the direct strategies are tried again
-    int pause;     // the wait after their last failure, less the solves since then; 0: none
-    bool rests;    // the direct strategies solved it last, and left it near rest
-    int run;       // solves of the interior-point method since it last slowed the island; 0: none
-    double energy; // J, least kinetic energy of them
+    double known, interior; // accounts of the direct methods, in products of blocks: what they may
+                            // take (Newton's method in known forces, the interior-point method)
+    double update;          // of a Newton update, the last time, in the same unit
+    double energy;          // J, kinetic, after the last solve of the interior-point method
+    int failures;           // of known forces; each success takes one away
+    bool rests;             // it was solved directly last, and left near rest
+    bool slows;             // the interior-point method solved it last, and goes first
 } sprag_memory;
 
 typedef struct sprag_solution {

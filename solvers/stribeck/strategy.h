@@ -23,16 +23,14 @@
 // Strategies of the table that may run: all; or, where the caller sweeps itself, Newton's method in
 // known forces; or, after its sweeps, the same from what they have left in state->best; or
 // interior_point; or, instead of the sweeps, frozen_friction in full for islands that settle. A set
-// of these: TREES adds newton to BRIEF where bodies touch in chains and trees only, where LEANING
-// takes the place of INTERIOR, which stacked islands get.
+// of these: TREES adds newton to BRIEF where bodies touch in chains and trees only.
 typedef enum sprag_attempt {
     SPRAG_ATTEMPT_ALL = 1,
     SPRAG_ATTEMPT_BRIEF = 2,
     SPRAG_ATTEMPT_SWEPT = 4,
     SPRAG_ATTEMPT_INTERIOR = 8,
     SPRAG_ATTEMPT_SETTLED = 16,
-    SPRAG_ATTEMPT_TREES = 32,
-    SPRAG_ATTEMPT_LEANING = 64
+    SPRAG_ATTEMPT_TREES = 32
 } sprag_attempt;
 
 // Settings of one solve. The caller computes them before the solve (stribeck.c).

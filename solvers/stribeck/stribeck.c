@@ -163,10 +163,12 @@ static double energy_of(const sprag_problem *problem, const sprag_solution *solu
 }
 
 // The strategies of strategy.h, or those of them that a budget allows, with at most so much work of
-// updates. SPRAG_OK: accepted. Counts are added to *stats.
+// updates. SPRAG_OK: accepted. Counts are added to *stats, and what they took to *work; *update:
+// that of a Newton update; both in products of blocks.
 static sprag_result solve_directly(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, unsigned attempts,
-                                   double most, sprag_best *best, sprag_stats *stats, double *work)
+                                   double most, sprag_best *best, sprag_stats *stats,
+                                   double *update, double *work)
 {
     sprag_scales scales = sprag_stribeck_scales(problem, options);
     sprag_scratch *scratch = best->scratch;
@@ -208,19 +210,26 @@ static sprag_result solve_directly(const sprag_problem *problem,
         }
     }
     charge(options, sprag_strategy_work(&w) - before);
-    *work += (w.stats.iterations - stats->iterations) * w.update_work;
+    *update = w.update_work;
+    *work += fmax(1, w.stats.iterations - stats->iterations) * w.update_work; // one: the assembly
     *stats = w.stats;
     return result;
 }
 
-// Do bodies touch in chains and trees only, as in a stack? Then a factorization has no fill, and
-// Newton's method is worth a try before the sweeps. Contacts of a pair follow each other.
-static bool contacts_form_trees(const sprag_problem *problem)
+static int count_moving(const sprag_problem *problem)
 {
-    int edges = 0, moving = 0, last[2] = {SPRAG_STATIC, SPRAG_STATIC};
+    int moving = 0;
     for (int b = 0; b < problem->bodies; b++) {
         moving += problem->body[b].mass > 0;
     }
+    return moving;
+}
+
+// Do bodies touch in chains and trees only, as in a stack? Then a factorization has no fill, and
+// Newton's method is worth a try before the sweeps. Contacts of a pair follow each other.
+static bool contacts_form_trees(const sprag_problem *problem, int moving)
+{
+    int edges = 0, last[2] = {SPRAG_STATIC, SPRAG_STATIC};
     for (int i = 0; i < problem->contacts; i++) {
         const int *body = problem->contact[i].body;
         bool joins = body[1] != SPRAG_STATIC && problem->body[body[0]].mass > 0 &&
@@ -256,109 +265,126 @@ static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_opt
     return result;
 }
 
-static int longer(int pause)
-{
-    return 2 * pause + 1 < STRIBECK_LONGEST_PAUSE ? 2 * pause + 1 : STRIBECK_LONGEST_PAUSE;
-}
-
-// After the direct strategies fail, or take longer than sweeps would in what moves, they are tried
-// again in 2, 4, 8 ... 64 solves, as bodies come to rest; each success makes the next such pause
-// one solve shorter. The interior-point method takes longer than the sweeps. It goes on for as long
-// as it slows the island, and so brings it to rest, where the others need an update or two.
-static void remember(sprag_memory *memory, bool solved, bool affordable, bool cheap,
-                     const sprag_best *best)
-{
-    bool rests = solved && is_near_rest(best->problem, best->solution);
-    bool interior = solved && best->stats.strategy == SPRAG_STRATEGY_INTERIOR_POINT;
-    bool pays = solved && !interior && (affordable || (cheap && rests));
-    int run = interior && rests ? memory->run + 1 : 0;
-    double energy = run > 0 ? energy_of(best->problem, best->solution) : 0;
-    if (run == 1 || (run > 1 && energy < STRIBECK_SLOWING * memory->energy)) {
-        memory->energy = energy;
-        run = 1;
-    }
-    if (pays) { // the next run starts anew
-        memory->energy = INFINITY;
-    }
-    bool runs = run > 0 && run < (cheap ? STRIBECK_LONGEST_TREE_RUN : STRIBECK_LONGEST_RUN);
-    int shorter = memory->pause > 0 ? memory->pause - 1 : 0;
-    memory->pause = pays ? shorter : runs ? memory->pause : longer(memory->pause);
-    memory->wait = pays || runs ? 0 : run > 0 ? STRIBECK_PAUSE_AFTER_RUN : memory->pause;
-    memory->run = runs ? run : pays ? memory->run : 0;
-    memory->rests = rests;
-}
-
 static bool has_failed(sprag_result result)
 {
     return result == SPRAG_NOT_CONVERGED || result == SPRAG_SINGULAR;
 }
 
-// The direct strategies are exact, but cannot solve everything. Newton's method in known forces
-// goes first where joints hold bodies and where bodies touch in trees: there is little to
-// factorize; and where it solved the island last time and left it near rest. Elsewhere it follows
-// the sweeps if these leave the island near rest, where contacts creep without it, or, in trees, a
-// large gap: light bodies may then be anywhere, as under loads that are much heavier than what
-// bears them. Where it fails near rest, and nothing has helped for long or, in stacked loops, the
-// gap is large, the interior-point method follows, and goes before the sweeps in the next solves
-// (memory->run).
+static bool left_near_rest(const sprag_best *best)
+{
+    return isfinite(best->stats.residual) && is_near_rest(best->problem, best->solution);
+}
+
+// An island that is solved within a budget, and what this solve has done so far.
+typedef struct budgeted {
+    const sprag_problem *problem;
+    const sprag_stribeck_options *options;
+    sprag_best *best;
+    sprag_stats *stats;
+    sprag_memory *memory;
+    double known, interior; // work of both direct methods, products of blocks
+} budgeted;
+
+static sprag_result try_directly(budgeted *b, unsigned attempts, double most, double *work)
+{
+    return solve_directly(b->problem, b->options, attempts, most, b->best, b->stats,
+                          &b->memory->update, work);
+}
+
+// It pays as long as it slows the island, and so brings it to rest, where known forces need an
+// update or two. What does not pay is charged, and ends it after a few solves.
+static sprag_result try_interior(budgeted *b, bool goes_on)
+{
+    sprag_memory *memory = b->memory;
+    sprag_result result = try_directly(b, SPRAG_ATTEMPT_INTERIOR, INFINITY, &b->interior);
+    bool rests = result == SPRAG_OK && left_near_rest(b->best);
+    double energy = rests ? energy_of(b->problem, b->best->solution) : INFINITY;
+    bool slows = goes_on && energy < STRIBECK_SLOWING * memory->energy;
+    memory->energy = energy;
+    memory->interior -= slows ? 0 : b->interior;
+    memory->slows = rests && memory->interior > -STRIBECK_LONGEST_RUN * b->interior;
+    return result;
+}
+
+// The account of known forces: it takes at most as much as the others do, where it fails, and half
+// of that after each failure in a row.
+static void settle_known(budgeted *b, bool pays)
+{
+    sprag_memory *memory = b->memory;
+    double others = b->stats->sweep_work + b->interior;
+    memory->known = fmin(0, memory->known + ldexp(others, -memory->failures));
+    if (b->known > 0) {
+        int failures = memory->failures + (pays ? -1 : 1);
+        memory->failures = failures < 0                        ? 0
+                           : failures > STRIBECK_MOST_FAILURES ? STRIBECK_MOST_FAILURES
+                                                               : failures;
+        memory->known -= pays ? 0 : b->known;
+        memory->energy = pays ? INFINITY : memory->energy; // the interior-point method starts anew
+    }
+}
+
+// Sweeps of Gauss-Seidel solve everything, but not exactly. Two direct methods are exact, take
+// longer, and may fail: Newton's method in known forces, and the interior-point method. Each has an
+// account of work in the island's memory: what does not pay is charged, and the method waits until
+// a share of the work of the others has paid for it. So what fails takes at most that share.
+// Known forces go first where joints hold bodies and where bodies touch in trees: there is little
+// to factorize; and where the island was solved directly last time, and left near rest.
+// The interior-point method goes before the sweeps while it slows the island.
+// Both follow sweeps that leave the island near rest, where contacts creep without them, or, in
+// trees, a large gap: light bodies may then be anywhere, as under loads that are much heavier than
+// what bears them. The interior-point method earns the more the larger the gap is.
 // Islands that settle are solved by frozen friction in full instead of sweeps.
 static sprag_result solve_within_budget(const sprag_problem *problem,
                                         const sprag_stribeck_options *options, sprag_best *best,
                                         sprag_stats *stats)
 {
     sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
-    const bool trees = problem->rows == 0 && contacts_form_trees(problem);
+    budgeted b = {problem, options, best, stats, memory, 0, 0};
+    const int moving = count_moving(problem);
+    const bool trees = problem->rows == 0 && contacts_form_trees(problem, moving);
     const bool cheap = trees || problem->rows > 0, near = is_near_rest(problem, NULL);
-    const double items = problem->contacts + problem->rows;
-    const double affordable = (cheap ? STRIBECK_AFFORDABLE_SWEEPS : STRIBECK_BRIEF_SWEEPS) * items;
-    const double brief = cheap ? INFINITY : affordable;
-    const bool waits = memory->wait > 0;
-    const bool first = !waits && (memory->rests || cheap);
-    const bool runs = first && near && memory->run > 0;
-    const unsigned interior = trees ? SPRAG_ATTEMPT_LEANING : SPRAG_ATTEMPT_INTERIOR;
-    bool again = false, settled = false;
-    double work = 0;
+    const bool stacked = options->direct_work > 0 &&
+                         (trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * moving);
+    const double most = STRIBECK_AFFORDABLE_SWEEPS * (problem->contacts + problem->rows);
+    const double brief = STRIBECK_BRIEF_SWEEPS * (problem->contacts + problem->rows);
+    const bool may = memory->known >= 0, first = may && (memory->rests || cheap);
+    bool solved = false;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
         const unsigned newton = trees ? SPRAG_ATTEMPT_TREES : 0;
-        result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF | newton, brief, best, stats,
-                                &work);
+        result = try_directly(&b, SPRAG_ATTEMPT_BRIEF | newton, cheap ? INFINITY : brief, &b.known);
+        solved = result == SPRAG_OK;
     }
-    if (has_failed(result) && runs) {
-        result = solve_directly(problem, options, interior, INFINITY, best, stats, &work);
+    if (has_failed(result) && near && memory->slows) {
+        result = try_interior(&b, true);
     }
-    bool solved = result == SPRAG_OK;
     if (has_failed(result) && options->settled_work > 0) {
-        result =
-            solve_directly(problem, options, SPRAG_ATTEMPT_SETTLED, INFINITY, best, stats, &work);
-        settled = result == SPRAG_OK;
+        double unused = 0;
+        result = try_directly(&b, SPRAG_ATTEMPT_SETTLED, INFINITY, &unused);
     }
     if (has_failed(result)) {
         bool more = near && options->budget < STRIBECK_REST_SWEEPS;
         result =
             sweep(problem, options, more ? STRIBECK_REST_SWEEPS : options->budget, best, stats);
-        bool hard = best->stats.gap > STRIBECK_HARD;
-        bool stuck = memory->pause == STRIBECK_LONGEST_PAUSE;
-        bool rests = is_near_rest(problem, best->solution);
-        again = result == SPRAG_OK && !waits && !runs &&
-                (rests ? hard || !first || (trees && stuck) : trees && hard);
-        sprag_result last = SPRAG_NOT_CONVERGED; // what the sweeps have found stays
-        if (again && (trees || !first)) {
-            last = solve_directly(problem, options, SPRAG_ATTEMPT_SWEPT,
-                                  trees ? INFINITY : STRIBECK_AFFORDABLE_SWEEPS * items, best,
-                                  stats, &work);
+        const bool rests = left_near_rest(best);
+        const double gap = best->stats.gap / STRIBECK_HARD;
+        sprag_result last = result == SPRAG_OK ? SPRAG_NOT_CONVERGED : result;
+        memory->slows = false;
+        if (may && has_failed(last) && ((trees && gap > 1) || (rests && !first))) {
+            last = try_directly(&b, SPRAG_ATTEMPT_SWEPT, trees ? INFINITY : most, &b.known);
+            solved = last == SPRAG_OK;
         }
-        if (again && rests && ((hard && !trees) || stuck) && has_failed(last)) {
-            last = solve_directly(problem, options, interior, INFINITY, best, stats, &work);
+        const double cost = STRIBECK_INTERIOR_LEAST * memory->update;
+        const double share = rests && stacked ? fmin(STRIBECK_INTERIOR_MOST, gap) : 0;
+        memory->interior = fmin(cost, memory->interior + share * stats->sweep_work);
+        if (share > 0 && has_failed(last) && memory->interior >= cost * fmax(0, 1 - gap)) {
+            last = try_interior(&b, false);
         }
-        solved = last == SPRAG_OK;
         result = last == SPRAG_NO_MEMORY ? last : result;
     }
-    memory->wait -= waits;
-    if (first || again) {
-        remember(memory, solved, work <= affordable, cheap, best);
-    }
-    memory->rests |= settled && !waits && is_near_rest(problem, best->solution);
+    const bool rests = left_near_rest(best);
+    settle_known(&b, solved && (b.known <= (cheap ? most : brief) || (cheap && rests)));
+    memory->rests = rests && best->stats.strategy != SPRAG_STRATEGY_GAUSS_SEIDEL;
     return result;
 }
 
@@ -374,7 +400,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     }
     options = options ? options : &defaults;
     stats = stats ? stats : &own;
-    double work = 0;
+    double update, work = 0;
     stats->iterations = stats->sweeps = stats->factorizations = 0;
     stats->sweep_work = 0;
     sprag_best best = {.problem = problem,
@@ -389,7 +415,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                         (problem->contacts > 0 || problem->rows > 0);
         result = budgeted ? solve_within_budget(problem, options, &best, stats)
                           : solve_directly(problem, options, SPRAG_ATTEMPT_ALL, INFINITY, &best,
-                                           stats, &work);
+                                           stats, &update, &work);
         poor = options->work_left && !(*options->work_left > 0) && result != SPRAG_OK &&
                result != SPRAG_NO_MEMORY;
     }

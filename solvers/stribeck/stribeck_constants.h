@@ -69,9 +69,10 @@ enum { STRIBECK_WARM_ITERATIONS = 25 };
 // solution if they fail.
 enum { STRIBECK_REFINE_ITERATIONS = 10, STRIBECK_RESTORE_ITERATIONS = 3 };
 
-// Under a budget of sweeps: most solves for which an island that the direct strategies did not
-// solve goes without them. Larger: less is lost to failures, rest is found later.
-enum { STRIBECK_LONGEST_PAUSE = 63 };
+// Under a budget of sweeps: failures of known forces that count. Each halves the share of the work
+// of the others that they may take. More: heaps that move lose less to failures, and find rest
+// later.
+enum { STRIBECK_MOST_FAILURES = 2 };
 // Least budget of sweeps near rest, where a smaller one would leave a wall of 30 bricks trembling
 // at 3e-2 m/s for ever. Larger: heaps that cannot rest, as of balls, take longer.
 enum { STRIBECK_REST_SWEEPS = 50 };
@@ -85,14 +86,16 @@ enum { STRIBECK_AFFORDABLE_SWEEPS = 300 };
 // of balls and boxes it is below 0.3, in walls under 15 to 100 times a brick 0.8 to 50.
 // Smaller: towers take longer; larger: walls tremble at 1e-2 m/s for ever.
 static const double STRIBECK_HARD = 0.5;
-// Share of the kinetic energy below which an island counts as slower, so that its run starts anew:
-// walls that come to rest keep 0.64. Larger: towers that fall slowly take longer.
+// Of the sweeps' work near rest: most that the interior-point method may take where it does not
+// pay; the share is the gap over STRIBECK_HARD. Larger: towers that fall take longer (jenga 3.5
+// times Q20 instead of 3.1 with 0.5); smaller: walls and leaning planks find rest later.
+static const double STRIBECK_INTERIOR_MOST = 0.25;
+// Share of the kinetic energy of the last solve below which an island counts as slower, so that the
+// interior-point method pays: walls that come to rest keep 0.64. Smaller: their waves end it.
 static const double STRIBECK_SLOWING = 0.9;
-// Solves of the interior-point method in which an island has to become slower, and for which it
-// waits if it does not; fewer where bodies touch in trees or have joints, which rest sooner or not
-// at all. Fewer, or longer: walls and leaning planks tremble; more, or shorter: towers that fall
-// and dominoes take longer.
-enum { STRIBECK_LONGEST_RUN = 16, STRIBECK_LONGEST_TREE_RUN = 6, STRIBECK_PAUSE_AFTER_RUN = 255 };
+// Solves of the interior-point method that may fail to slow an island before it waits. Fewer: walls
+// tremble; more: towers that fall and dominoes take longer.
+static const double STRIBECK_LONGEST_RUN = 6;
 
 // ---- Continuation (strategy.c)
 

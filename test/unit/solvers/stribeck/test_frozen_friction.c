@@ -69,7 +69,7 @@ static sprag_stribeck_options settled(void)
 {
     static sprag_memory memory;
     sprag_stribeck_options options = sprag_stribeck_defaults();
-    memory = (sprag_memory){.wait = 1000};
+    memory = (sprag_memory){.known = -1e9};
     options.memory = &memory;
     options.budget = 1;
     options.softness = 1e-6; // of advance

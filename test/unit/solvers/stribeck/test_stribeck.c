@@ -398,8 +398,8 @@ static void open_stack_of_two(void)
     stand(&s, 1, 0, 0.5);
 }
 
-// Under a budget. What the direct strategies solve they solve the next time, too; what they fail at
-// they leave to the sweeps for more and more solves.
+// Under a budget. What the direct strategies solve they solve the next time, too; where they fail,
+// the sweeps pay for it, with a smaller share of their work after each failure.
 START_TEST(an_island_remembers_what_solved_it)
 {
     sprag_memory memory = {0};
@@ -411,25 +411,31 @@ START_TEST(an_island_remembers_what_solved_it)
                      SPRAG_OK);
     ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_WARM_NEWTON);
     ck_assert(memory.rests);
-    ck_assert_int_eq(memory.wait, 0);
-    options.max_iterations = 1; // too few
-    s.problem.contacts = 6;     // too few for the strategies of stacks
+    ck_assert_double_eq(memory.known, 0);
+    options.max_iterations = 0; // too few
     s.body[1].free_velocity[0] += 10;
-    int waits[4];
-    for (int i = 0, tries = 0; tries < 4; i++) {
-        ck_assert_int_lt(i, 100);
-        int before = memory.wait;
+    enum { TRIES = STRIBECK_MOST_FAILURES + 2 };
+    double direct = 0, swept[TRIES] = {0};
+    for (int i = 0, tries = 0; tries < TRIES; i++) {
+        ck_assert_int_lt(i, 1000);
+        double before = memory.known;
         sprag_scratch_reset(&scratch);
         ck_assert_int_eq(
             sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats), SPRAG_OK);
         ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_GAUSS_SEIDEL);
-        if (before == 0) {
-            waits[tries++] = memory.wait;
+        if (before < 0) {
+            ck_assert_int_eq(s.stats.iterations, 0);
+            swept[tries - 1] += s.stats.sweep_work;
         } else {
-            ck_assert_int_le(memory.wait, 2 * before + 1);
+            direct = direct > 0 ? direct : -memory.known;
+            tries++;
         }
     }
-    ck_assert_int_gt(waits[3], waits[0]);
+    for (int i = 1; i < TRIES - 1; i++) { // within one solve's sweeps
+        double share = ldexp(1, -(i < STRIBECK_MOST_FAILURES ? i + 1 : STRIBECK_MOST_FAILURES));
+        ck_assert_double_ge(swept[i] * share, 0.9 * direct);
+        ck_assert_double_le((swept[i] - s.stats.sweep_work) * share, 1.1 * direct);
+    }
 }
 END_TEST
 
@@ -492,7 +498,7 @@ END_TEST
 START_TEST(sweeps_of_a_budget_are_charged_once)
 {
     double left = 1e6;
-    sprag_memory memory = {.wait = 1, .pause = 1}; // no direct strategy
+    sprag_memory memory = {.known = -1e9, .interior = -1e9}; // no direct strategy
     sprag_stribeck_options options = sprag_stribeck_defaults();
     options.work_left = &left;
     options.budget = 50;
