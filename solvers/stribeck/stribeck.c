@@ -282,6 +282,7 @@ typedef struct budgeted {
     sprag_best *best;
     sprag_stats *stats;
     sprag_memory *memory;
+    bool stacked;           // face on face or in trees: likely to rest
     double known, interior; // work of both direct methods, products of blocks
 } budgeted;
 
@@ -314,10 +315,9 @@ static void settle_known(budgeted *b, bool pays)
     double others = b->stats->sweep_work + b->interior;
     memory->known = fmin(0, memory->known + ldexp(others, -memory->failures));
     if (b->known > 0) {
+        int most = b->stacked ? STRIBECK_MOST_FAILURES : STRIBECK_MOST_FAILURES_OF_HEAPS;
         int failures = memory->failures + (pays ? -1 : 1);
-        memory->failures = failures < 0                        ? 0
-                           : failures > STRIBECK_MOST_FAILURES ? STRIBECK_MOST_FAILURES
-                                                               : failures;
+        memory->failures = failures < 0 ? 0 : failures > most ? most : failures;
         memory->known -= pays ? 0 : b->known;
         memory->energy = pays ? INFINITY : memory->energy; // the interior-point method starts anew
     }
@@ -339,12 +339,11 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
                                         sprag_stats *stats)
 {
     sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
-    budgeted b = {problem, options, best, stats, memory, 0, 0};
     const int moving = count_moving(problem);
     const bool trees = problem->rows == 0 && contacts_form_trees(problem, moving);
     const bool cheap = trees || problem->rows > 0, near = is_near_rest(problem, NULL);
-    const bool stacked = options->direct_work > 0 &&
-                         (trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * moving);
+    const bool stacked = trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * moving;
+    budgeted b = {problem, options, best, stats, memory, stacked, 0, 0};
     const double most = STRIBECK_AFFORDABLE_SWEEPS * (problem->contacts + problem->rows);
     const double brief = STRIBECK_BRIEF_SWEEPS * (problem->contacts + problem->rows);
     const bool may = memory->known >= 0, first = may && (memory->rests || cheap);
@@ -375,7 +374,8 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
             solved = last == SPRAG_OK;
         }
         const double cost = STRIBECK_INTERIOR_LEAST * memory->update;
-        const double share = rests && stacked ? fmin(STRIBECK_INTERIOR_MOST, gap) : 0;
+        const double share =
+            rests && stacked && options->direct_work > 0 ? fmin(STRIBECK_INTERIOR_MOST, gap) : 0;
         memory->interior = fmin(cost, memory->interior + share * stats->sweep_work);
         if (share > 0 && has_failed(last) && memory->interior >= cost * fmax(0, 1 - gap)) {
             last = try_interior(&b, false);
