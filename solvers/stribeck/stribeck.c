@@ -375,7 +375,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
         }
         const double cost = STRIBECK_INTERIOR_LEAST * memory->update;
         const double share =
-            rests && stacked && options->direct_work > 0 ? fmin(STRIBECK_INTERIOR_MOST, gap) : 0;
+            rests && stacked && options->direct_work > 0 ? fmin(1, STRIBECK_GAP_SHARE * gap) : 0;
         memory->interior = fmin(cost, memory->interior + share * stats->sweep_work);
         if (share > 0 && has_failed(last) && memory->interior >= cost * fmax(0, 1 - gap)) {
             last = try_interior(&b, false);

@@ -69,8 +69,8 @@ enum { STRIBECK_WARM_ITERATIONS = 25 };
 // solution if they fail.
 enum { STRIBECK_REFINE_ITERATIONS = 10, STRIBECK_RESTORE_ITERATIONS = 3 };
 
-// Under a budget of sweeps: failures of known forces that count, in what is stacked and is likely to
-// rest, and in other heaps. Each halves the share of the work of the others that they may take.
+// Under a budget of sweeps: failures of known forces that count, in what is stacked and is likely
+// to rest, and in other heaps. Each halves the share of the work of the others that they may take.
 // More: less is lost to failures, and walls and leaning planks (5: 7 of 24 do not), or heaps, find
 // rest later; fewer: heaps at rest that cannot be solved take longer (2: 1.3 times).
 enum { STRIBECK_MOST_FAILURES = 2, STRIBECK_MOST_FAILURES_OF_HEAPS = 6 };
@@ -87,10 +87,11 @@ enum { STRIBECK_AFFORDABLE_SWEEPS = 300 };
 // of balls and boxes it is below 0.3, in walls under 15 to 100 times a brick 0.8 to 50.
 // Smaller: towers take longer; larger: walls tremble at 1e-2 m/s for ever.
 static const double STRIBECK_HARD = 0.5;
-// Of the sweeps' work near rest: most that the interior-point method may take where it does not
-// pay; the share is the gap over STRIBECK_HARD. Larger: towers that fall take longer (jenga 3.5
-// times Q20 instead of 3.1 with 0.5); smaller: walls and leaning planks find rest later.
-static const double STRIBECK_INTERIOR_MOST = 0.25;
+// Of the sweeps' work near rest: what the interior-point method may take where it does not pay, for
+// a gap of STRIBECK_HARD; in proportion to the gap, and at most all. Larger: towers that fall take
+// longer (jenga 3.1 and 3.8 instead of 2.7 and 3.3 times Q20 with 0.2); smaller: walls and leaning
+// planks find rest later (0.1: 5 of 24 not in 600 steps).
+static const double STRIBECK_GAP_SHARE = 0.15;
 // Share of the kinetic energy of the last solve below which an island counts as slower, so that the
 // interior-point method pays: walls that come to rest keep 0.64. Smaller: their waves end it.
 static const double STRIBECK_SLOWING = 0.9;
