@@ -326,7 +326,8 @@ static void settle_known(budgeted *b, bool pays)
 // Sweeps of Gauss-Seidel solve everything, but not exactly. Two direct methods are exact, take
 // longer, and may fail: Newton's method in known forces, and the interior-point method. Each has an
 // account of work in the island's memory: what does not pay is charged, and the method waits until
-// a share of the work of the others has paid for it. So what fails takes at most that share.
+// a share of the work of the others has paid for it. So failures take at most that share in the
+// long run; before it waits, the interior-point method may owe a few solves.
 // Known forces go first where joints hold bodies and where bodies touch in trees: there is little
 // to factorize; and where the island was solved directly last time, and left near rest.
 // The interior-point method goes before the sweeps while it slows the island.
