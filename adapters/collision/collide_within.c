@@ -8,9 +8,9 @@
 
 enum { CONTACTS_MASK = 0xffff }; // of the flags of dCollide: the most contacts
 
-// Two triangles of a mesh give one contact where their points and normals agree up to these: m, and
-// the length of the difference of unit normals. Greater: contacts at the edges of small triangles
-// merge; smaller: points on a common edge are counted twice.
+// Two points are one contact where they and their normals agree up to these: relative to the smaller
+// geom, and the length of the difference of unit normals. Greater: contacts at the edges of small
+// triangles merge; smaller: points on a common edge of two triangles are counted twice.
 static const double POINT_TOLERANCE = 1e-7, NORMAL_TOLERANCE = 1e-3;
 
 // m: a point this near to a triangle is on it. Greater: corners of small triangles share what is
@@ -27,12 +27,13 @@ typedef struct points { // in scratch
     sprag_scratch *scratch;
     point *point;
     int count, room;
+    double together; // m, apart by less: one point
 } points;
 
-static bool is_same(const point *a, const point *b)
+static bool is_same(const points *all, const point *a, const point *b)
 {
     for (int k = 0; k < 3; k++) {
-        if (!(fabs(a->at[k] - b->at[k]) <= POINT_TOLERANCE)) {
+        if (!(fabs(a->at[k] - b->at[k]) <= all->together)) {
             return false;
         }
     }
@@ -59,7 +60,7 @@ static void merge(point *kept, const point *new, const ode_pair *pair)
 static bool add(points *all, const point *new, const ode_pair *pair)
 {
     for (int i = 0; i < all->count; i++) {
-        if (is_same(&all->point[i], new)) {
+        if (is_same(all, &all->point[i], new)) {
             merge(&all->point[i], new, pair);
             return true;
         }
@@ -228,11 +229,25 @@ static bool list_triangles(const ode_pairs *pairs, sprag_scratch *scratch)
     return true;
 }
 
+double sprag_ode_size_of_smaller(dGeomID a, dGeomID b)
+{
+    dReal of_a[6], of_b[6];
+    double size[2] = {0};
+    dGeomGetAABB(a, of_a);
+    dGeomGetAABB(b, of_b);
+    for (int k = 0; k < 3; k++) {
+        size[0] = fmax(size[0], of_a[2 * k + 1] - of_a[2 * k]);
+        size[1] = fmax(size[1], of_b[2 * k + 1] - of_b[2 * k]);
+    }
+    return fmin(size[0], size[1]);
+}
+
 int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
                              double reach, int flags, dContactGeom *contact, int skip)
 {
     ode_pairs pairs;
-    points all = {.scratch = scratch};
+    points all = {.scratch = scratch,
+                  .together = POINT_TOLERANCE * sprag_ode_size_of_smaller(a, b)};
     int most = flags & CONTACTS_MASK;
     bool any = (unsigned)flags & CONTACTS_UNIMPORTANT;
     if (sprag_ode_pairs_of_two(geometry, a, b, 2 * reach, scratch, &pairs) != SPRAG_OK ||

@@ -89,6 +89,9 @@ bool sprag_ode_are_close(const ode_pair *pair, double reach);
 
 // ---- collide_within.c
 
+// m, the largest side of the smaller bounding box; a plane's has no end.
+double sprag_ode_size_of_smaller(dGeomID a, dGeomID b);
+
 // dCollide with contacts at all points up to `reach` (m) apart; their depth is 0 where the geoms do
 // not overlap. -1: stock is to answer, because a geom has no shape or the kernel cannot use its
 // numbers.

@@ -34,19 +34,25 @@ static void read_environment(void)
         return;
     }
     if (asks_for_help(string)) {
-        settings_help(stdout);
         environment.help_asked = true;
         return;
     }
     environment.failed = !settings_read(&environment.settings, string, environment.message);
 }
 
+static void print_help(void)
+{
+    settings_help(stdout);
+}
+
 const settings *environment_settings(void)
 {
+    static pthread_once_t printed = PTHREAD_ONCE_INIT;
     pthread_once(&environment.once, read_environment);
     // After pthread_once has returned: exit handlers, and an error handler that jumps, may call
     // this function again.
     if (environment.help_asked) {
+        pthread_once(&printed, print_help);
         exit(EXIT_SUCCESS);
     }
     if (environment.failed) {
@@ -55,19 +61,8 @@ const settings *environment_settings(void)
     return &environment.settings;
 }
 
-static bool keeps_distance;
-
-static void read_method(void)
+const settings *environment_readable_settings(void)
 {
-    char message[MESSAGE_MAX];
-    const char *string = option_string();
-    settings s = settings_defaults();
-    keeps_distance = (!string || settings_read(&s, string, message)) && settings_collide(&s);
-}
-
-bool environment_keeps_distance(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, read_method);
-    return keeps_distance;
+    pthread_once(&environment.once, read_environment);
+    return environment.help_asked || environment.failed ? NULL : &environment.settings;
 }

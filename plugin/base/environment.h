@@ -9,7 +9,7 @@
 // worse than no run.
 const settings *environment_settings(void);
 
-// Whether SPRAG_OPTIONS asks for a method that keeps distance. Never ends the program.
-bool environment_keeps_distance(void);
+// The same, but never ends the program. NULL: the string asks for help, or cannot be read.
+const settings *environment_readable_settings(void);
 
 #endif

@@ -26,7 +26,7 @@ static const char *const schemes[] = {"two-way", "one-way", NULL};
 // In the order of callback_time.
 static const char *const callbacks[] = {"within", "before", NULL};
 // In the order of contact_source.
-static const char *const sources[] = {"ode", "sprag", NULL};
+static const char *const sources[] = {"auto", "ode", "sprag", NULL};
 // In the order of effort.
 static const char *const efforts[] = {"auto", "fast", "balanced", "exact", NULL};
 
@@ -52,8 +52,9 @@ static const option options[] = {
      "start of the step, and stiff contacts then gain energy",
      schemes},
     {"stribeck.contacts", WORD, AT(contacts), 0, 0, "",
-     "who finds the contacts of convex geoms, cylinders and pairs of boxes: ODE's dCollide, or "
-     "sprag's geometry, with up to 8 points spread over the faces that touch",
+     "who finds the contacts of convex geoms, cylinders, and boxes and capsules among themselves: "
+     "ODE's dCollide, or sprag's geometry, with up to 8 points spread over the faces that touch; "
+     "auto is ode until sprag steps the world, then sprag",
      sources},
     {"stribeck.speculative", INTEGER, AT(speculative), 0, 1, "",
      "1: geoms that would overlap within the step, at their velocities, have contacts before, so "
@@ -419,7 +420,7 @@ settings settings_defaults(void)
 
 bool settings_collide_some(const settings *s)
 {
-    return s->method->ours && !s->method->keeps_distance && s->contacts == CONTACTS_SPRAG;
+    return s->method->ours && !s->method->keeps_distance && s->contacts != CONTACTS_ODE;
 }
 
 bool settings_speculate(const settings *s)
@@ -427,9 +428,19 @@ bool settings_speculate(const settings *s)
     return s->method->ours && !s->method->keeps_distance && s->speculative;
 }
 
+bool settings_record(const settings *s)
+{
+    return s->method->keeps_distance || settings_speculate(s);
+}
+
 bool settings_collide(const settings *s)
 {
-    return s->method->keeps_distance || settings_collide_some(s) || settings_speculate(s);
+    return settings_record(s) || settings_collide_some(s);
+}
+
+bool settings_collide_at_once(const settings *s)
+{
+    return settings_record(s) || (settings_collide_some(s) && s->contacts == CONTACTS_SPRAG);
 }
 
 // ---- Help

@@ -98,11 +98,11 @@ const plan *plan_get(void)
     return is_read ? &the_plan : NULL;
 }
 
-bool plan_keeps_distance(void)
+bool plan_records(void)
 {
     const plan *p = plan_get();
     for (int i = 0; p && !p->whole && i < p->choices; i++) {
-        if (settings_collide(&p->choice[i])) {
+        if (settings_record(&p->choice[i])) {
             return true;
         }
     }

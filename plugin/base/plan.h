@@ -23,6 +23,6 @@ typedef struct plan {
 const plan *plan_get(void);
 
 // Whether a method of the plan needs the program's collision calls.
-bool plan_keeps_distance(void);
+bool plan_records(void);
 
 #endif

@@ -21,9 +21,9 @@ typedef enum callback_time { CALLBACKS_WITHIN, CALLBACKS_BEFORE } callback_time;
 // tolerance is met.
 typedef enum effort { EFFORT_AUTO, EFFORT_FAST, EFFORT_BALANCED, EFFORT_EXACT } effort;
 
-// The source of contacts under method=stribeck, apart from pairs that ODE's
-// dCollide does well.
-typedef enum contact_source { CONTACTS_ODE, CONTACTS_SPRAG } contact_source;
+// The source of contacts under method=stribeck, apart from pairs that ODE's dCollide does well.
+// AUTO: ODE until sprag steps the world, so that preloading alone changes nothing, then sprag.
+typedef enum contact_source { CONTACTS_AUTO, CONTACTS_ODE, CONTACTS_SPRAG } contact_source;
 
 // Parameters of ODE's own steppers, in place of those that the program has set; 0: the program's.
 typedef struct stock_parameters {
@@ -50,9 +50,14 @@ enum { MESSAGE_MAX = 256 }; // bytes of a message of settings_read
 
 settings settings_defaults(void);
 
-// Whether sprag, not ODE, answers collision calls of the program: all of them, of methods that keep
-// distance, or those of some pairs of geoms.
+// Whether the program's searches for pairs offer more than ODE's, and are recorded: of methods that
+// keep distance, and with speculative contacts.
+bool settings_record(const settings *s);
+// Whether sprag, not ODE, answers collision calls of the program: these searches, or dCollide for
+// some pairs of geoms.
 bool settings_collide(const settings *s);
+// Whether it does so even before it has stepped the world or been told its settings.
+bool settings_collide_at_once(const settings *s);
 // Whether it answers them for some pairs only.
 bool settings_collide_some(const settings *s);
 // Whether geoms that do not overlap have contacts if they will within the next step.

@@ -29,7 +29,7 @@ static world_state *world_of(dBodyID a, dBodyID b)
     if (of_a && of_b && of_a != of_b) {
         return NULL;
     }
-    return of_a || of_b ? world_that_is_recorded(of_a ? of_a : of_b) : NULL;
+    return of_a || of_b ? world_that_collides(of_a ? of_a : of_b) : NULL;
 }
 
 // Whether a callback belongs to bindings of a scripting language: such callbacks get objects, as
@@ -104,7 +104,8 @@ static void add_body(world_list *l, dBodyID body)
         return;
     }
     l->last = world;
-    world_state *w = world_that_is_recorded(world);
+    world_state *w = world_that_collides(world);
+    w = w && w->record ? w : NULL;
     l->others |= !w || !settings_speculate(&w->settings);
     if (w) {
         l->any = true;
@@ -160,7 +161,7 @@ static void offer(const space_call *c, dGeomID a, dGeomID b)
     bool noted = c->instead || // of one space, each pair is found once
                  sprag_ode_set_add(&c->context->offered, sprag_ode_pair_key(a, b, c->number)) !=
                      ODE_SET_NO_MEMORY;
-    if (w && !settings_speculate(&w->settings)) {
+    if (w && w->record && !settings_speculate(&w->settings)) {
         noted &= sprag_ode_record_offer(w->record, a, b);
     }
     if (!noted) {
@@ -360,7 +361,7 @@ static void collide(space_call *c, const void *frame)
 void collide_space(dSpaceID space, void *data, dNearCallback *callback)
 {
     space_call c = {.call = {(dGeomID)space, NULL}, .callback = callback, .data = data};
-    if (!world_any_keeps_distance() || collide_now.stock_depth || !space || !callback ||
+    if (!world_any_is_recorded() || collide_now.stock_depth || !space || !callback ||
         !dGeomIsSpace((dGeomID)space)) {
         sprag_ode_space_collide(space, data, callback);
     } else {
@@ -371,7 +372,7 @@ void collide_space(dSpaceID space, void *data, dNearCallback *callback)
 void collide_two(dGeomID a, dGeomID b, void *data, dNearCallback *callback)
 {
     space_call c = {.call = {a, b}, .callback = callback, .data = data};
-    if (!world_any_keeps_distance() || collide_now.stock_depth || !a || !b || !callback) {
+    if (!world_any_is_recorded() || collide_now.stock_depth || !a || !b || !callback) {
         sprag_ode_space_collide2(a, b, data, callback);
     } else {
         collide(&c, __builtin_frame_address(0));
@@ -380,8 +381,8 @@ void collide_two(dGeomID a, dGeomID b, void *data, dNearCallback *callback)
 
 // ---- dCollide
 
-// Under stribeck.contacts=sprag: the most points of a pair, and the gap up to which geoms touch
-// (m), so that faces that were placed on one another do.
+// Under stribeck.contacts=sprag: the most points of a pair, and the gap up to which geoms touch,
+// relative to the smaller one, so that faces that were placed on one another do.
 enum { POINTS_MAX = 8 };
 static const double ROUNDING = 1e-9;
 
@@ -416,7 +417,13 @@ static bool is_mesh(dGeomID id)
     return class_of(id) == dTriMeshClass || class_of(id) == dHeightfieldClass;
 }
 
-// ODE finds too few points of cylinders, and none of some convex pairs: it ends the program.
+static bool is_box_or_capsule(int class)
+{
+    return class == dBoxClass || class == dCapsuleClass;
+}
+
+// ODE finds too few points of cylinders and lying capsules, those of boxes come and go from step to
+// step, and for some convex pairs it ends the program.
 static bool is_done_badly(dGeomID a, dGeomID b)
 {
     int class[2] = {class_of(a), class_of(b)};
@@ -427,7 +434,7 @@ static bool is_done_badly(dGeomID a, dGeomID b)
         }
     }
     return class[0] == dCylinderClass || class[1] == dCylinderClass || class[0] == dConvexClass ||
-           class[1] == dConvexClass || (class[0] == dBoxClass && class[1] == dBoxClass);
+           class[1] == dConvexClass || (is_box_or_capsule(class[0]) && is_box_or_capsule(class[1]));
 }
 
 // -1: ODE answers.
@@ -442,7 +449,7 @@ static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContac
     if (!d || d->busy) {
         return -1;
     }
-    double reach = all ? reach_of_pair(w, a, b) : ROUNDING;
+    double reach = all ? reach_of_pair(w, a, b) : ROUNDING * sprag_ode_size_of_smaller(a, b);
     if (is_in_step_callback(__builtin_frame_address(0)) && is_asked_pair(a, b)) {
         reach = fmax(reach, collide_now.asked_gap);
     }
@@ -494,14 +501,14 @@ static int speculate(const world_state *w, dGeomID a, dGeomID b, int flags, dCon
 static void record_fixed(const world_state *w, dGeomID a, dGeomID b)
 {
     dGeomID fixed = !dGeomGetBody(a) ? a : !dGeomGetBody(b) ? b : NULL;
-    if (fixed && !sprag_ode_record_fixed(w->record, fixed)) {
+    if (fixed && w->record && !sprag_ode_record_fixed(w->record, fixed)) {
         warn_of_collide_memory();
     }
 }
 
 int collide_geoms(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
 {
-    if (!world_any_keeps_distance() || collide_now.stock_depth) {
+    if (!world_any_collides() || collide_now.stock_depth) {
         return sprag_ode_collide(a, b, flags, contact, skip);
     }
     bool is_question = a && b && a != b && contact && (flags & 0xffff) &&

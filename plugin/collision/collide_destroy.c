@@ -55,7 +55,7 @@ static bool put_off(destroy_kind kind, void *what)
 static void forget_geom(dGeomID id)
 {
     collide_context *c = collide_context_if_made();
-    if (!id || !world_any_keeps_distance()) {
+    if (!id || !world_any_is_recorded()) {
         return;
     }
     world_records_forget(id);

@@ -28,7 +28,7 @@ void step_guard_end(const step_guard *guard, dWorldID world)
 {
     collide_now.step_frame = guard->outer_frame;
     collide_now.within_frame = guard->within_frame;
-    world_state *w = world && world_any_keeps_distance() ? world_find(world) : NULL;
+    world_state *w = world && world_any_is_recorded() ? world_find(world) : NULL;
     if (w && w->record) {
         sprag_ode_record_clear(w->record);
     }

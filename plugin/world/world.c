@@ -13,11 +13,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static world_state *worlds; // by id; under the lock
 static int last_number;
 
-// The number of worlds with records, plus 1 if the environment asks for a method that keeps
-// distance; -1: the environment has not been read yet.
-static atomic_int keeping_distance = -1;
+// The number of worlds with records, and of those for which sprag answers collision calls, plus 1 if
+// the environment asks for it; -1: the environment has not been read yet.
+static atomic_int recording = -1, answering = -1;
 
-// Increased whenever an answer of world_that_keeps_distance may change.
+// Increased whenever an answer of world_that_collides may change.
 static atomic_uint generation = 1;
 
 // A child process must not inherit the lock of a thread that it does not have.
@@ -85,36 +85,47 @@ static void destroy(world_state *w)
     free(w);
 }
 
-// Whether the environment asks for a method that keeps distance, or for a comparison with one.
-static bool all_are_recorded(void)
+// By settings, or for a comparison with them.
+static bool records(const settings *s)
 {
-    return environment_keeps_distance() || plan_keeps_distance();
+    return (s && settings_record(s)) || plan_records();
 }
 
-static bool is_recorded(const world_state *w)
+static bool answers(const settings *s)
 {
-    return settings_collide(&w->settings) || plan_keeps_distance();
+    return (s && settings_collide(s)) || plan_records();
 }
 
-static void read_environment(void)
+static bool answers_at_once(const settings *s)
 {
-    int unread = -1;
-    if (atomic_load(&keeping_distance) < 0) {
-        atomic_compare_exchange_strong(&keeping_distance, &unread, all_are_recorded());
+    return (s && settings_collide_at_once(s)) || plan_records();
+}
+
+// Whether a count is above 0. Costs a load and a comparison.
+static bool any(atomic_int *count, bool (*of_environment)(const settings *))
+{
+    int now = atomic_load_explicit(count, memory_order_relaxed);
+    if (now < 0 && atomic_compare_exchange_strong(
+                       count, &now, of_environment(environment_readable_settings()))) {
+        now = atomic_load(count);
     }
+    return now > 0;
 }
 
 // Under the lock. A record that the method does not need any more stays until the world is
 // destroyed: a step under way may use it.
 static bool update_record(world_state *w)
 {
-    bool wanted = is_recorded(w);
-    read_environment();
+    bool wanted = records(&w->settings);
+    any(&recording, records);
+    any(&answering, answers_at_once);
     if (wanted && !w->record) {
         w->record = sprag_ode_record_make();
-        if (w->record) {
-            atomic_fetch_add(&keeping_distance, 1);
-        }
+        atomic_fetch_add(&recording, w->record != NULL);
+    }
+    if (answers(&w->settings) && !w->answers) {
+        w->answers = true;
+        atomic_fetch_add(&answering, 1);
     }
     atomic_fetch_add(&generation, 1);
     return w->record || !wanted;
@@ -171,7 +182,8 @@ void world_forget(dWorldID id)
     world_state *w = find(id);
     if (w) {
         HASH_DEL(worlds, w);
-        atomic_fetch_sub(&keeping_distance, w->record != NULL);
+        atomic_fetch_sub(&recording, w->record != NULL);
+        atomic_fetch_sub(&answering, w->answers);
         atomic_fetch_add(&generation, 1);
     }
     pthread_mutex_unlock(&lock);
@@ -188,21 +200,22 @@ bool world_update_record(world_state *w)
     return done;
 }
 
-bool world_any_keeps_distance(void)
+bool world_any_is_recorded(void)
 {
-    if (atomic_load_explicit(&keeping_distance, memory_order_relaxed) < 0) {
-        read_environment();
-    }
-    return atomic_load_explicit(&keeping_distance, memory_order_relaxed) > 0 &&
-           method_is_possible();
+    return any(&recording, records) && method_is_possible();
+}
+
+bool world_any_collides(void)
+{
+    return any(&answering, answers_at_once) && method_is_possible();
 }
 
 ode_record *world_record(const world_state *w)
 {
-    return w && is_recorded(w) ? w->record : NULL;
+    return w && records(&w->settings) ? w->record : NULL;
 }
 
-world_state *world_that_is_recorded(dWorldID id)
+world_state *world_that_collides(dWorldID id)
 {
     static _Thread_local struct {
         unsigned generation;
@@ -211,10 +224,11 @@ world_state *world_that_is_recorded(dWorldID id)
     } last;
     unsigned at = atomic_load(&generation);
     if (last.generation != at || last.id != id) {
-        world_state *w = all_are_recorded() ? world_find_or_make(id) : world_find(id);
+        bool all = answers_at_once(environment_readable_settings());
+        world_state *w = all ? world_find_or_make(id) : world_find(id);
         last.generation = at; // read before the search: a change since then makes the answer stale
         last.id = id;
-        last.world = world_record(w) && method_is_possible() ? w : NULL;
+        last.world = w && answers(&w->settings) && method_is_possible() ? w : NULL;
     }
     return last.world;
 }

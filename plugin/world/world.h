@@ -58,6 +58,7 @@ typedef struct world_state {
     world_memory *memory; // of each method of a comparison; NULL: none so far
     int memories;
     world_way way; // of a comparison of whole runs
+    bool answers;  // it has been counted as one for which sprag answers collision calls
     bool is_trial; // a step in a child that a comparison has forked: it must leave no trace
     UT_hash_handle hh;
 } world_state;
@@ -79,16 +80,18 @@ void world_forget(dWorldID id);
 // To be called when the method of a world may have changed. false: no memory.
 bool world_update_record(world_state *world);
 
-// Whether some world has a method that keeps distance, or may get one. Costs a load and a
-// comparison.
-bool world_any_keeps_distance(void);
+// Whether collision calls of some world are recorded (settings_record), or may be.
+bool world_any_is_recorded(void);
 
-// The state of a world whose collision calls are recorded: because its method keeps distance, or
-// because a comparison in place has such a method. It is made if the environment asks for one of
-// the two. The last answer is kept per thread. NULL: not recorded, or ODE or memory lack.
-world_state *world_that_is_recorded(dWorldID id);
+// Whether sprag answers collision calls of some world (settings_collide), or may do so.
+bool world_any_collides(void);
 
-// The record of such a world; NULL: not recorded, or no memory.
+// The state of a world for which sprag answers collision calls: by its settings, or for a comparison
+// in place with a method that does. It is made if the environment asks for one of the two. The last
+// answer is kept per thread. NULL: ODE answers, or ODE or memory lack.
+world_state *world_that_collides(dWorldID id);
+
+// The record of a world; NULL: its calls are not recorded, or no memory.
 ode_record *world_record(const world_state *world);
 
 // Removes a geom or space, and all geoms in it, from the records of all worlds. To be called before

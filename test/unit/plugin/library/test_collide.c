@@ -93,7 +93,7 @@ static dGeomID random_geom(scene *s, int kind)
     return made;
 }
 
-static const char *const stocks[] = {"method=stribeck", "method=ode", "method=ode-quick"};
+static const char *const stocks[] = {"stribeck.contacts=ode", "method=ode", "method=ode-quick"};
 
 // For worlds with another method dCollide has stock's bits, while another world has method=advance.
 START_TEST(other_methods_get_stocks_bits)
