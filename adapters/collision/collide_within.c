@@ -8,9 +8,9 @@
 
 enum { CONTACTS_MASK = 0xffff }; // of the flags of dCollide: the most contacts
 
-// Two points are one contact where they and their normals agree up to these: relative to the smaller
-// geom, and the length of the difference of unit normals. Greater: contacts at the edges of small
-// triangles merge; smaller: points on a common edge of two triangles are counted twice.
+// Two points are one contact where they and their normals agree up to these: relative to the
+// smaller geom, and the length of the difference of unit normals. Greater: contacts at the edges of
+// small triangles merge; smaller: points on a common edge of two triangles are counted twice.
 static const double POINT_TOLERANCE = 1e-7, NORMAL_TOLERANCE = 1e-3;
 
 // m: a point this near to a triangle is on it. Greater: corners of small triangles share what is
