@@ -83,10 +83,9 @@ typedef struct sprag_memory {
     double known, interior; // accounts of the direct methods, in products of blocks: what they may
                             // take (Newton's method in known forces, the interior-point method)
     double update;          // of a Newton update, the last time, in the same unit
-    double energy;          // J, kinetic, after the last solve of the interior-point method
     int failures;           // of known forces; each success takes one away
     bool rests;             // it was solved directly last, and left near rest
-    bool slows;             // the interior-point method solved it last, and goes first
+    bool runs;              // the interior-point method solved it last, and goes first
 } sprag_memory;
 
 typedef struct sprag_solution {

@@ -101,13 +101,21 @@ static double first_impulse(const interior *in, const sprag_point *point)
     return is_held(point) ? 0 : STRIBECK_INTERIOR_START * in->scale / point->inverse_mass;
 }
 
-// Impulses inside of all bounds: normals that stop what the step changes, rows in the middle.
+// The same where the last step's impulse is known: no less than a share of it.
+static double warm_impulse(const interior *in, const sprag_point *point)
+{
+    double first = first_impulse(in, point);
+    return point->guess[0] < 0 ? first : fmax(point->guess[0], STRIBECK_INTERIOR_WARM * first);
+}
+
+// Impulses inside of all bounds: normals of the last step, or those that stop what the step
+// changes, and rows in the middle.
 static void start_impulses(interior *in)
 {
     const sprag_system *system = in->system;
     for (int i = 0; i < system->points; i++) {
         const sprag_point *point = &system->point[i];
-        in->p[i][0] = point->law == SPRAG_GIVEN ? point->given : first_impulse(in, point);
+        in->p[i][0] = point->law == SPRAG_GIVEN ? point->given : warm_impulse(in, point);
     }
     for (int i = 0; i < system->equations; i++) {
         const sprag_equation *equation = &system->equation[i];
@@ -208,13 +216,35 @@ static const double *rest_of(const interior *in, const limit *of)
     return of->point >= 0 ? in->rest[of->point] : &in->row_rest[of->p - in->row_p];
 }
 
+// Friction of the last step, inside its cone, and the dual that is central for it. The larger a
+// load is, the larger may its change be: a dual that is too small for it stops the updates.
+static void start_warm(const interior *in, limit *of, const sprag_point *point)
+{
+    for (int k = 0; k < 2; k++) {
+        of->p[of->at[k]] += of->at[k] > 0 && of->at[k] < 3 ? point->guess[of->at[k]] : 0;
+    }
+    set_slack(of);
+    double size = hypot(of->s[1], of->s[2]), bound = STRIBECK_INTERIOR_INSIDE * of->s[0];
+    for (int k = 0; k < 2 && size > bound; k++) {
+        of->p[of->at[k]] *= of->at[k] > 0 ? bound / size : 1;
+    }
+    set_slack(of);
+    double load = fmax(first_impulse(in, point), of->p[0]);
+    set_central(of, STRIBECK_INTERIOR_WARM * STRIBECK_INTERIOR_DUAL * in->scale * load);
+}
+
 // Duals in the middle of their cones, of contacts and rows that move apart slowly.
 static void start_duals(interior *in)
 {
     for (int i = 0; i < in->limits; i++) {
         limit *of = &in->limit[i];
-        set_slack(of);
-        of->z[0] = STRIBECK_INTERIOR_DUAL * in->scale / (of->head != 0 ? fabs(of->head) : 1);
+        const sprag_point *point = of->point >= 0 ? &in->system->point[of->point] : NULL;
+        if (point && point->guess[0] >= 0 && of->head > 0) {
+            start_warm(in, of, point);
+        } else {
+            set_slack(of);
+            of->z[0] = STRIBECK_INTERIOR_DUAL * in->scale / (of->head != 0 ? fabs(of->head) : 1);
+        }
     }
     set_rest(in);
 }
@@ -342,25 +372,6 @@ static void set_residual(const interior *in, const double *v)
 {
     sprag_system_set_impulses(in->system, in->p, in->row_p);
     sprag_system_balance(in->system, v);
-}
-
-// k of W^-1 ds + W dz = k: to the central path at mu, or to its end (predicts).
-static void wanted(const limit *of, bool predicts, double mu, double k[3])
-{
-    double x[3], square[3], product[3], ds[3], dz[3];
-    multiply(of->l, of->l, square);
-    for (int j = 0; j < 3; j++) {
-        x[j] = -square[j];
-    }
-    if (!predicts) {
-        apply(of, true, of->ds, ds);
-        apply(of, false, of->dz, dz);
-        multiply(ds, dz, product);
-        for (int j = 0; j < 3; j++) {
-            x[j] += (j == 0 ? mu : 0) - product[j];
-        }
-    }
-    divide(of->l, x, k);
 }
 
 // ds, and dz = W^-1 k - W^-2 ds, where dz holds W^-1 k. Near the boundary of the cone W^-2 is so

@@ -61,6 +61,10 @@ static inline void divide(const double l[3], const double x[3], double y[3])
 // The largest a up to `most` at which x + a dx is in the cone, x inside.
 static inline double longest(const double x[3], const double dx[3], double most)
 {
+    double end[3] = {x[0] + most * dx[0], x[1] + most * dx[1], x[2] + most * dx[2]};
+    if (end[0] > 0 && 2 * end[0] * end[0] > dot3(end, end)) { // mostly: no root is needed
+        return most;
+    }
     double A = 2 * dx[0] * dx[0] - dot3(dx, dx), B = 2 * x[0] * dx[0] - dot3(x, dx);
     double C = determinant(x), discriminant = B * B - A * C;
     if (dx[0] < 0) {
@@ -107,6 +111,33 @@ static inline void set_slack(limit *of)
 {
     set_image(of, of->p, of->s);
     of->s[0] += of->constant;
+}
+
+// z on the central path at mu, where s is.
+static inline void set_central(limit *of, double mu)
+{
+    for (int k = 0; k < 3; k++) {
+        of->z[k] = (k ? -mu : mu) / determinant(of->s) * of->s[k];
+    }
+}
+
+// k of W^-1 ds + W dz = k: to the central path at mu, or to its end (predicts).
+static inline void wanted(const limit *of, bool predicts, double mu, double k[3])
+{
+    double x[3], square[3], product[3], ds[3], dz[3];
+    multiply(of->l, of->l, square);
+    for (int j = 0; j < 3; j++) {
+        x[j] = -square[j];
+    }
+    if (!predicts) {
+        apply(of, true, of->ds, ds);
+        apply(of, false, of->dz, dz);
+        multiply(ds, dz, product);
+        for (int j = 0; j < 3; j++) {
+            x[j] += (j == 0 ? mu : 0) - product[j];
+        }
+    }
+    divide(of->l, x, k);
 }
 
 // to += A' x

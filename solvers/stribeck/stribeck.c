@@ -153,15 +153,6 @@ static bool is_near_rest(const sprag_problem *problem, const sprag_solution *sol
     return true;
 }
 
-static double energy_of(const sprag_problem *problem, const sprag_solution *solution)
-{
-    double sum = 0;
-    for (int b = 0; b < problem->bodies; b++) {
-        sum += kinetic_energy(&problem->body[b], solution->velocity[b]);
-    }
-    return sum;
-}
-
 // The strategies of strategy.h, or those of them that a budget allows, with at most so much work of
 // updates. SPRAG_OK: accepted. Counts are added to *stats, and what they took to *work; *update:
 // that of a Newton update; both in products of blocks.
@@ -292,18 +283,15 @@ static sprag_result try_directly(budgeted *b, unsigned attempts, double most, do
                           &b->memory->update, work);
 }
 
-// It pays as long as it slows the island, and so brings it to rest, where known forces need an
-// update or two. What does not pay is charged, and ends it after a few solves.
-static sprag_result try_interior(budgeted *b, bool goes_on)
+// It brings the island to rest, where known forces need an update or two: then its debt is
+// forgiven.
+static sprag_result try_interior(budgeted *b)
 {
     sprag_memory *memory = b->memory;
     sprag_result result = try_directly(b, SPRAG_ATTEMPT_INTERIOR, INFINITY, &b->interior);
-    bool rests = result == SPRAG_OK && left_near_rest(b->best);
-    double energy = rests ? energy_of(b->problem, b->best->solution) : INFINITY;
-    bool slows = goes_on && energy < STRIBECK_SLOWING * memory->energy;
-    memory->energy = energy;
-    memory->interior -= slows ? 0 : b->interior;
-    memory->slows = rests && memory->interior > -STRIBECK_LONGEST_RUN * b->interior;
+    memory->interior -= b->interior;
+    memory->runs = result == SPRAG_OK && left_near_rest(b->best) &&
+                   memory->interior > -STRIBECK_LONGEST_RUN * b->interior;
     return result;
 }
 
@@ -319,7 +307,8 @@ static void settle_known(budgeted *b, bool pays)
         int failures = memory->failures + (pays ? -1 : 1);
         memory->failures = failures < 0 ? 0 : failures > most ? most : failures;
         memory->known -= pays ? 0 : b->known;
-        memory->energy = pays ? INFINITY : memory->energy; // the interior-point method starts anew
+        memory->interior =
+            pays ? fmax(0, memory->interior) : memory->interior; // it may have helped
     }
 }
 
@@ -327,10 +316,11 @@ static void settle_known(budgeted *b, bool pays)
 // longer, and may fail: Newton's method in known forces, and the interior-point method. Each has an
 // account of work in the island's memory: what does not pay is charged, and the method waits until
 // a share of the work of the others has paid for it. So failures take at most that share in the
-// long run; before it waits, the interior-point method may owe a few solves.
+// long run; before it waits, the interior-point method may owe what brings a tower to rest.
 // Known forces go first where joints hold bodies and where bodies touch in trees: there is little
 // to factorize; and where the island was solved directly last time, and left near rest.
-// The interior-point method goes before the sweeps while it slows the island.
+// The interior-point method goes before the sweeps, once it has solved the island near rest, until
+// known forces solve it or it owes too much.
 // Both follow sweeps that leave the island near rest, where contacts creep without them, or, in
 // trees, a large gap: light bodies may then be anywhere, as under loads that are much heavier than
 // what bears them. The interior-point method earns the more the larger the gap is.
@@ -355,8 +345,8 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
         result = try_directly(&b, SPRAG_ATTEMPT_BRIEF | newton, cheap ? INFINITY : brief, &b.known);
         solved = result == SPRAG_OK;
     }
-    if (has_failed(result) && near && memory->slows) {
-        result = try_interior(&b, true);
+    if (has_failed(result) && near && memory->runs) {
+        result = try_interior(&b);
     }
     if (has_failed(result) && options->settled_work > 0) {
         double unused = 0;
@@ -366,20 +356,20 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
         bool more = near && options->budget < STRIBECK_REST_SWEEPS;
         result =
             sweep(problem, options, more ? STRIBECK_REST_SWEEPS : options->budget, best, stats);
-        const bool rests = left_near_rest(best);
+        const bool swept = left_near_rest(best);
         const double gap = best->stats.gap / STRIBECK_HARD;
         sprag_result last = result == SPRAG_OK ? SPRAG_NOT_CONVERGED : result;
-        memory->slows = false;
-        if (may && has_failed(last) && ((trees && gap > 1) || (rests && !first))) {
+        memory->runs = false;
+        if (may && has_failed(last) && ((trees && gap > 1) || (swept && !first))) {
             last = try_directly(&b, SPRAG_ATTEMPT_SWEPT, trees ? INFINITY : most, &b.known);
             solved = last == SPRAG_OK;
         }
         const double cost = STRIBECK_INTERIOR_LEAST * memory->update;
         const double share =
-            rests && stacked && options->direct_work > 0 ? fmin(1, STRIBECK_GAP_SHARE * gap) : 0;
+            swept && stacked && options->direct_work > 0 ? fmin(1, STRIBECK_GAP_SHARE * gap) : 0;
         memory->interior = fmin(cost, memory->interior + share * stats->sweep_work);
         if (share > 0 && has_failed(last) && memory->interior >= cost * fmax(0, 1 - gap)) {
-            last = try_interior(&b, false);
+            last = try_interior(&b);
         }
         result = last == SPRAG_NO_MEMORY ? last : result;
     }

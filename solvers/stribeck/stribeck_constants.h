@@ -92,12 +92,9 @@ static const double STRIBECK_HARD = 0.5;
 // longer (jenga 3.1 and 3.8 instead of 2.7 and 3.3 times Q20 with 0.2); smaller: walls and leaning
 // planks find rest later (0.1: 5 of 24 not in 600 steps).
 static const double STRIBECK_GAP_SHARE = 0.15;
-// Share of the kinetic energy of the last solve below which an island counts as slower, so that the
-// interior-point method pays: walls that come to rest keep 0.64. Smaller: their waves end it.
-static const double STRIBECK_SLOWING = 0.9;
-// Solves of the interior-point method that may fail to slow an island before it waits. Fewer: walls
-// tremble; more: towers that fall and dominoes take longer.
-static const double STRIBECK_LONGEST_RUN = 6;
+// Solves that the interior-point method may owe: a tower of 54 blocks is at rest after 60. Fewer: it
+// trembles for ever; more: what a ball is about to hit takes longer.
+static const double STRIBECK_LONGEST_RUN = 100;
 
 // ---- Continuation (strategy.c)
 
@@ -116,6 +113,9 @@ static const double STRIBECK_FIRST_STAGE = 1.0 / 3;
 static const double STRIBECK_INTERIOR_START = 3;
 // Of the scale of the step: normal velocity of a dual at the start.
 static const double STRIBECK_INTERIOR_DUAL = 0.1;
+// Share of both where the last step's impulses are known, and how far friction may go to its bound
+// there. Smaller: fewer updates, more solves that stall. 1 takes half as many updates again.
+static const double STRIBECK_INTERIOR_WARM = 0.03, STRIBECK_INTERIOR_INSIDE = 0.9;
 // Share of the way to the boundary that an update may go.
 static const double STRIBECK_INTERIOR_SHARE = 0.98;
 
