@@ -25,4 +25,8 @@ bool sprag_ode_is_within(dGeomID id, dGeomID outer);
 bool sprag_ode_callback_pair(const ode_collision *call, dGeomID first, dGeomID second,
                              dGeomID given[2]);
 
+// hash_spaces.c: calls `found` for the pairs of geoms that dSpaceCollide(space) leaves out although
+// their boxes overlap. `found` must not change the space.
+void sprag_ode_find_missed(dSpaceID space, dNearCallback *found, void *data);
+
 #endif

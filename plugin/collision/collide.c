@@ -2,10 +2,10 @@
 // do not overlap, so dSpaceCollide, dSpaceCollide2 and dCollide answer by sprag's own geometry.
 //
 // dSpaceCollide first runs as ODE's and notes every pair that it offers to the callback. Then it
-// offers the pairs within reach that ODE has left out because their bounding boxes do not overlap.
-// A space within a space is offered as a whole, as ODE does; the callback then calls
-// dSpaceCollide2. For speculative contacts alone, in one space, the second search stands in for
-// ODE's: its boxes contain ODE's.
+// offers the pairs that ODE misses, and those within reach that it has left out because their
+// bounding boxes do not overlap. A space within a space is offered as a whole, as ODE does; the
+// callback then calls dSpaceCollide2. For speculative contacts alone, in one space, the second
+// search stands in for ODE's: its boxes contain ODE's.
 //
 // A call is recorded in every world that has a body in the geoms. Worlds may be collided and
 // stepped in any order and thread, several of them by one call.
@@ -232,12 +232,40 @@ static bool is_offered(void *data, dGeomID first, dGeomID second)
     return false;
 }
 
-static void collide_by_ode(const space_call *c, void *data, dNearCallback *callback)
+static void add_missed(void *data, dGeomID first, dGeomID second)
+{
+    if (world_of(dGeomGetBody(first), dGeomGetBody(second))) {
+        add_close(data, first, second);
+    }
+}
+
+// Forgets the pairs from `first` on.
+static void offer_all(const space_call *c, int first, void *data, dNearCallback *callback)
+{
+    collide_context *d = c->context;
+    for (int i = first; i < d->closes; i++) {
+        if (d->close[i][0] && d->close[i][1]) { // NULL: a callback has destroyed the geom
+            callback(data, d->close[i][0], d->close[i][1]);
+        }
+    }
+    d->closes = first;
+}
+
+// With the pairs that ODE misses.
+static void collide_by_ode(space_call *c, void *data, dNearCallback *callback)
 {
     if (c->call.b) {
         sprag_ode_space_collide2(c->call.a, c->call.b, data, callback);
-    } else {
-        sprag_ode_space_collide((dSpaceID)c->call.a, data, callback);
+        return;
+    }
+    sprag_ode_space_collide((dSpaceID)c->call.a, data, callback);
+    if (c->context) {
+        int first = c->context->closes;
+        sprag_ode_find_missed((dSpaceID)c->call.a, add_missed, c);
+        if (c->failed) {
+            warn_of_collide_memory();
+        }
+        offer_all(c, first, data, callback);
     }
 }
 
@@ -264,12 +292,7 @@ static void offer_close(space_call *c)
         d->closes = first;
         collide_by_ode(c, c, offer_from_stock);
     }
-    for (int i = first; i < d->closes; i++) {
-        if (d->close[i][0] && d->close[i][1]) { // NULL: a callback has destroyed the geom
-            offer(c, d->close[i][0], d->close[i][1]);
-        }
-    }
-    d->closes = first;
+    offer_all(c, first, c, offer_from_stock);
 }
 
 // While a step asks for contacts of a pair, a call on spaces that contain the pair offers this pair
@@ -319,24 +342,28 @@ static void collide(space_call *c, const void *frame)
     }
     bool rays = is_ray(c->call.a) || (c->call.b && is_ray(c->call.b));
     collide_context *d = rays || is_in_step_callback(frame) ? NULL : collide_context_get();
-    if (!d || d->busy || !record_call(c)) {
+    if (!d || d->busy) {
         collide_by_ode(c, c->data, c->callback);
         return;
     }
     c->context = d;
     c->number = (const void *)++d->calls;
     enter(d, frame);
-    if (!c->instead) {
-        collide_by_ode(c, c, offer_from_stock);
+    if (!world_any_is_recorded() || !record_call(c)) {
+        collide_by_ode(c, c->data, c->callback);
+    } else {
+        if (!c->instead) {
+            collide_by_ode(c, c, offer_from_stock);
+        }
+        offer_close(c);
     }
-    offer_close(c);
     leave(d);
 }
 
 void collide_space(dSpaceID space, void *data, dNearCallback *callback)
 {
     space_call c = {.call = {(dGeomID)space, NULL}, .callback = callback, .data = data};
-    if (!world_any_is_recorded() || collide_now.stock_depth || !space || !callback ||
+    if (!world_any_collides() || collide_now.stock_depth || !space || !callback ||
         !dGeomIsSpace((dGeomID)space)) {
         sprag_ode_space_collide(space, data, callback);
     } else {

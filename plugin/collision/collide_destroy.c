@@ -55,11 +55,10 @@ static bool put_off(destroy_kind kind, void *what)
 static void forget_geom(dGeomID id)
 {
     collide_context *c = collide_context_if_made();
-    if (!id || !world_any_is_recorded()) {
-        return;
+    if (id && world_any_is_recorded()) {
+        world_records_forget(id);
     }
-    world_records_forget(id);
-    for (int i = 0; c && i < c->closes; i++) {
+    for (int i = 0; c && id && i < c->closes; i++) {
         for (int side = 0; side < 2; side++) {
             if (sprag_ode_is_within(c->close[i][side], id)) {
                 c->close[i][side] = NULL;
