@@ -38,16 +38,23 @@ static void set_planes(stone *s)
     }
 }
 
+// Of an angle up to pi, where it is 0: M_PI has a sine of 1e-16, by which ODE's spaces tell the
+// last face from the floor, and the arch would fall for a step.
+static double sine(double angle)
+{
+    return sin(fmin(angle, M_PI - angle));
+}
+
 // Between two angles. The mass is in the middle, as that of a block of its sides.
 static void add_stone(sprag_scene *scene, stone *s, double from, double to)
 {
     double middle = (inner + outer) / 2, angle = (from + to) / 2;
-    double at[2] = {middle * cos(angle), middle * sin(angle)};
+    double at[2] = {middle * cos(angle), middle * sine(angle)};
     for (int i = 0; i < CORNERS; i++) {
         double r = i % 4 == 0 || i % 4 == 3 ? inner : outer, a = i % 4 < 2 ? from : to;
         s->corner[i][0] = r * cos(a) - at[0];
         s->corner[i][1] = i < 4 ? -width / 2 : width / 2;
-        s->corner[i][2] = r * sin(a) - at[1];
+        s->corner[i][2] = r * sine(a) - at[1];
     }
     set_planes(s);
     const double side[3] = {outer - inner, width, middle * (to - from)};
