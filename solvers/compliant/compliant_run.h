@@ -181,7 +181,7 @@ typedef struct compliant_run {
     bool implicitly_finished; // the implicit step solved the rest of the frame
     bool has_settled;         // impacts have left pairs at rest
     bool has_forces;          // the state has forces that add to those of the bodies
-    double *tangent_room;     // two states; by tangent.c
+    struct slopes *slopes;    // of f; by tangent.c
 } compliant_run;
 
 // The first of the forces in a state.
@@ -328,6 +328,9 @@ void compliant_velocity_at(const compliant_run *run, const double *x, int guard,
 // Bodies are placed at x.
 void compliant_find_contact(compliant_run *run, const double *x, int guard, compliant_detail detail,
                             compliant_contact *contact);
+// The forces at other velocities, bodies where the contact was found.
+void compliant_update_forces(const compliant_run *run, const double *x, int guard,
+                             compliant_contact *contact);
 // All points with a gap below `margin` (m); without forces.
 void compliant_find_points(compliant_run *run, const double *x, int guard, double margin,
                            compliant_contact *contact);
@@ -379,6 +382,9 @@ void compliant_add_held_impulses(compliant_run *run, double time);
 
 // f at x, for labels; f[0] is NAN where there are no forces. Adds to state.wrench.
 void compliant_field(void *run, const double *x, const double *label, double *f);
+// The part of f of one body that is placed, by the forces of its contacts (N, N m, at its centre).
+void compliant_body_field(compliant_run *run, const double *x, int body, const double *contacts,
+                          double *f);
 // Change of f where the label of a pair changes; without joints.
 void compliant_jump(void *run, const double *x, const double *label, int guard, double *change);
 

@@ -119,6 +119,14 @@ static void set_force(const compliant_run *run, const double *x, int guard, int 
     }
 }
 
+static void set_forces(const compliant_run *run, const double *x, int guard, bool rates,
+                       compliant_contact *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        set_force(run, x, guard, i, rates, c);
+    }
+}
+
 void compliant_add_wrench(const compliant_run *run, int guard, int side, const compliant_contact *c,
                           double wrench[6])
 {
@@ -274,9 +282,13 @@ static void find_contact(compliant_run *run, const double *x, int guard, complia
         return;
     }
     run->budget.work += (1 - COMPLIANT_COST_GAP) * run->guards.cost[guard];
-    for (int i = 0; i < c->count; i++) {
-        set_force(run, x, guard, i, detail == COMPLIANT_RATES, c);
-    }
+    set_forces(run, x, guard, detail == COMPLIANT_RATES, c);
+}
+
+void compliant_update_forces(const compliant_run *run, const double *x, int guard,
+                             compliant_contact *c)
+{
+    set_forces(run, x, guard, false, c);
 }
 
 void compliant_find_contact(compliant_run *run, const double *x, int guard, compliant_detail detail,

@@ -27,18 +27,16 @@ static void add_gyroscopic_torque(const compliant_run *run, int body, const doub
     add_scaled(wrench + 3, 1, torque, 3);
 }
 
-static void set_applied_forces(compliant_run *run, const double *x)
+static void set_applied_forces(compliant_run *run, const double *x, int body)
 {
-    for (int i = 0; i < run->frame->bodies; i++) {
-        const sprag_mover *body = &run->frame->body[i];
-        double *wrench = run->state.wrench[i];
-        memcpy(wrench, body->force, sizeof body->force);
-        if (run->has_forces) {
-            add_scaled(wrench, 1, x + compliant_forces_at(run) + 6 * i, 6);
-        }
-        if (body->gyroscopic && body->mass > 0) {
-            add_gyroscopic_torque(run, i, x + COMPLIANT_STATES * i + COMPLIANT_SPIN, wrench);
-        }
+    const sprag_mover *mover = &run->frame->body[body];
+    double *wrench = run->state.wrench[body];
+    memcpy(wrench, mover->force, sizeof mover->force);
+    if (run->has_forces) {
+        add_scaled(wrench, 1, x + compliant_forces_at(run) + 6 * body, 6);
+    }
+    if (mover->gyroscopic && mover->mass > 0) {
+        add_gyroscopic_torque(run, body, x + COMPLIANT_STATES * body + COMPLIANT_SPIN, wrench);
     }
 }
 
@@ -58,6 +56,14 @@ static void set_rates(const compliant_run *run, const double *x, int body, doubl
     compliant_accelerate(run, body, run->state.wrench[body], to + COMPLIANT_VELOCITY);
 }
 
+void compliant_body_field(compliant_run *run, const double *x, int body, const double *contacts,
+                          double *f)
+{
+    set_applied_forces(run, x, body);
+    add_scaled(run->state.wrench[body], 1, contacts, 6);
+    set_rates(run, x, body, f);
+}
+
 void compliant_field(void *user, const double *x, const double *label, double *f)
 {
     compliant_run *run = user;
@@ -68,7 +74,9 @@ void compliant_field(void *user, const double *x, const double *label, double *f
         f[0] = NAN;
         return;
     }
-    set_applied_forces(run, x);
+    for (int i = 0; i < run->frame->bodies; i++) {
+        set_applied_forces(run, x, i);
+    }
     for (int g = 0; g < guards->pairs; g++) {
         if (label[g] != 0 && compliant_acts(&guards->law[g])) {
             compliant_contact contact;

@@ -10,7 +10,7 @@ enum { TANGENTS = 12, TURN = 3, FORCES = 6, ENTRIES = TANGENTS + FORCES };
 
 // Of the integration of states and directions, times their scale. Smaller: steps that follow the
 // rounding of differences.
-static const double TOLERANCE = 1e-7;
+static const double TOLERANCE = 1e-6;
 
 // m, m/s, rad, N, ...: displacement of a difference of f. Larger: truncation errors, where friction
 // changes from sticking to slipping. Smaller: rounding.
@@ -89,29 +89,216 @@ static void write_matrices(const compliant_run *run, const double *direction, do
     }
 }
 
-// ---- the integration
+// ---- slopes of f
+//
+// A body's part of f depends on its own state and forces, and on the states of those it touches:
+// all directions share the blocks of D f at a state.
+
+enum { COLUMNS = COMPLIANT_STATES + FORCES, CONTACT = 6, TURNS = 4, SPINS = 3 };
+
+typedef struct slopes {
+    double *x, *label;                              // where they hold
+    double (*turn)[TURNS + SPINS][TURNS];           // bodies: q' by quaternion and angular velocity
+    double (*own)[COLUMNS][CONTACT];                // bodies: accelerations by its state and forces
+    double (*across)[2][COMPLIANT_STATES][CONTACT]; // pairs: the other side's by that of a side
+    double (*wrench)[CONTACT];                      // bodies, N, N m, of contacts
+    double *room;                                   // two states
+} slopes;
+
+static bool allocate_slopes(compliant_run *run)
+{
+    sprag_scratch *scratch = run->scratch;
+    const size_t bodies = (size_t)run->frame->bodies, pairs = (size_t)run->guards.pairs;
+    slopes *s = SPRAG_TAKE(scratch, 1, slopes);
+    if (!s) {
+        return false;
+    }
+    s->x = SPRAG_TAKE(scratch, compliant_states(run), double);
+    s->label = SPRAG_TAKE(scratch, pairs, double);
+    s->turn = SPRAG_TAKE(scratch, bodies, double[TURNS + SPINS][TURNS]);
+    s->own = SPRAG_TAKE(scratch, bodies, double[COLUMNS][CONTACT]);
+    s->across = SPRAG_TAKE(scratch, pairs, double[2][COMPLIANT_STATES][CONTACT]);
+    s->wrench = SPRAG_TAKE(scratch, bodies, double[CONTACT]);
+    s->room = SPRAG_TAKE(scratch, 2 * (size_t)compliant_states(run), double);
+    run->slopes = s;
+    if (!scratch->failed) {
+        s->x[0] = NAN; // none yet
+    }
+    return !scratch->failed;
+}
+
+// Of a body by its own state, with the forces of its contacts as they are.
+static void set_own(compliant_run *run, int body)
+{
+    slopes *s = run->slopes;
+    const int at = COMPLIANT_STATES * body, n = compliant_states(run);
+    double *f[2] = {s->room + at, s->room + n + at}, slope[COMPLIANT_STATES];
+    for (int k = 0; k < COMPLIANT_STATES; k++) {
+        double *x = &s->x[at + k];
+        const double here = *x;
+        for (int i = 0; i < 2; i++) {
+            *x = i ? here - DISPLACEMENT : here + DISPLACEMENT;
+            compliant_place_body(run, s->x, body);
+            compliant_body_field(run, s->x, body, s->wrench[body], s->room + i * n);
+        }
+        *x = here;
+        for (int i = 0; i < COMPLIANT_STATES; i++) {
+            slope[i] = (f[0][i] - f[1][i]) / (2 * DISPLACEMENT);
+        }
+        memcpy(s->own[body][k], slope + COMPLIANT_VELOCITY, sizeof s->own[body][k]);
+        if (k >= COMPLIANT_QUATERNION && k < COMPLIANT_VELOCITY) {
+            memcpy(s->turn[body][k - COMPLIANT_QUATERNION], slope + COMPLIANT_QUATERNION,
+                   sizeof s->turn[body][0]);
+        } else if (k >= COMPLIANT_SPIN) {
+            memcpy(s->turn[body][TURNS + k - COMPLIANT_SPIN], slope + COMPLIANT_QUATERNION,
+                   sizeof s->turn[body][0]);
+        }
+    }
+    compliant_place_body(run, s->x, body);
+    for (int k = 0; k < FORCES; k++) {
+        double unit[FORCES] = {0};
+        unit[k] = 1;
+        compliant_accelerate(run, body, unit, s->own[body][COMPLIANT_STATES + k]);
+    }
+}
+
+// Adds a contact's forces on both sides; NAN: there is no gap.
+static void add_wrenches(const compliant_run *run, int guard, const compliant_contact *c,
+                         double scale, double to[2][CONTACT])
+{
+    for (int side = 0; side < 2; side++) {
+        double wrench[CONTACT] = {isnan(c->gap.distance) ? NAN : 0};
+        if (!isnan(c->gap.distance)) {
+            compliant_add_wrench(run, guard, side, c, wrench);
+        }
+        add_scaled(to[side], scale, wrench, CONTACT);
+    }
+}
+
+// By a state k of the body of a side. here: the contact without displacement.
+static void set_pair_column(compliant_run *run, int guard, int side, int k,
+                            const compliant_contact *here)
+{
+    slopes *s = run->slopes;
+    const int body = compliant_body(run, guard, side), other = compliant_body(run, guard, !side);
+    double *x = &s->x[COMPLIANT_STATES * body + k], change[2][CONTACT] = {{0}}, a[CONTACT];
+    const double at = *x;
+    compliant_contact c = *here;
+    for (int sign = 1; sign >= -1; sign -= 2) {
+        *x = at + sign * DISPLACEMENT;
+        if (k < COMPLIANT_VELOCITY) {
+            compliant_place_body(run, s->x, body);
+            compliant_find_contact(run, s->x, guard, COMPLIANT_FORCES, &c);
+        } else {
+            compliant_update_forces(run, s->x, guard, &c);
+        }
+        add_wrenches(run, guard, &c, sign / (2 * DISPLACEMENT), change);
+    }
+    *x = at;
+    compliant_place_body(run, s->x, body);
+    compliant_accelerate(run, body, change[side], a);
+    add_scaled(s->own[body][k], 1, a, CONTACT);
+    if (other != SPRAG_STATIC) {
+        compliant_accelerate(run, other, change[!side], s->across[guard][side][k]);
+    }
+}
+
+static bool overlaps(const compliant_run *run, int guard)
+{
+    return run->slopes->label[guard] != 0 && compliant_acts(&run->guards.law[guard]);
+}
+
+static void find_contact(compliant_run *run, int guard, compliant_contact *c)
+{
+    compliant_find_contact(run, run->slopes->x, guard, COMPLIANT_FORCES, c);
+}
+
+static void set_slopes(compliant_run *run, const double *x, const double *label)
+{
+    slopes *s = run->slopes;
+    const int bodies = run->frame->bodies, pairs = run->guards.pairs;
+    compliant_contact c;
+    memcpy(s->x, x, (size_t)compliant_states(run) * sizeof *x);
+    memcpy(s->label, label, (size_t)pairs * sizeof *label);
+    memset(s->wrench, 0, (size_t)bodies * sizeof *s->wrench);
+    compliant_place(run, s->x);
+    for (int g = 0; g < pairs; g++) {
+        if (overlaps(run, g)) {
+            find_contact(run, g, &c);
+            for (int side = 0; side < 2; side++) {
+                const int body = compliant_body(run, g, side);
+                if (body != SPRAG_STATIC) {
+                    compliant_add_wrench(run, g, side, &c, s->wrench[body]);
+                }
+            }
+        }
+    }
+    for (int i = 0; i < bodies; i++) {
+        set_own(run, i);
+    }
+    for (int g = 0; g < pairs; g++) {
+        if (!overlaps(run, g)) {
+            continue;
+        }
+        find_contact(run, g, &c);
+        for (int i = 0; i < 2 * COMPLIANT_STATES; i++) {
+            if (compliant_body(run, g, i % 2) != SPRAG_STATIC) {
+                set_pair_column(run, g, i % 2, i / 2, &c);
+            }
+        }
+    }
+}
+
+static inline void add_columns(const double *restrict v, int columns, const double *restrict column,
+                               int rows, double *restrict to)
+{
+    double sum[CONTACT] = {0};
+    for (int k = 0; k < columns; k++) {
+        if (v[k] != 0) {
+            add_scaled(sum, v[k], column + k * rows, rows);
+        }
+    }
+    add_scaled(to, 1, sum, rows);
+}
+
+// The other side's accelerations.
+static void add_across(const compliant_run *run, int guard, int side, const double *v, double *Df)
+{
+    const int body = compliant_body(run, guard, side), other = compliant_body(run, guard, !side);
+    if (body != SPRAG_STATIC && other != SPRAG_STATIC) {
+        add_columns(v + COMPLIANT_STATES * body, COMPLIANT_STATES,
+                    run->slopes->across[guard][side][0], CONTACT,
+                    Df + COMPLIANT_STATES * other + COMPLIANT_VELOCITY);
+    }
+}
 
 static void tangent(void *user, const double *x, const double *label, const double *v, double *Df)
 {
     compliant_run *run = user;
-    const int n = compliant_states(run);
-    double wide = 0, *shifted = run->tangent_room, *f = shifted + n;
-    for (int i = 0; i < n; i++) {
-        wide = fmax(wide, fabs(v[i]));
+    const slopes *s = run->slopes;
+    const size_t n = (size_t)compliant_states(run), pairs = (size_t)run->guards.pairs;
+    if (memcmp(s->x, x, n * sizeof *x) != 0 || memcmp(s->label, label, pairs * sizeof *x) != 0) {
+        set_slopes(run, x, label);
     }
-    const double step = wide > 0 ? DISPLACEMENT / wide : 1;
-    run->held.observed = true;
-    for (int sign = 1; sign >= -1; sign -= 2) {
-        for (int i = 0; i < n; i++) {
-            shifted[i] = x[i] + sign * step * v[i];
+    memset(Df, 0, n * sizeof *Df);
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const double *of = v + COMPLIANT_STATES * i;
+        double *to = Df + COMPLIANT_STATES * i, *q = to + COMPLIANT_QUATERNION;
+        memcpy(to, of + COMPLIANT_VELOCITY, 3 * sizeof *to);
+        add_columns(of + COMPLIANT_QUATERNION, TURNS, s->turn[i][0], TURNS, q);
+        add_columns(of + COMPLIANT_SPIN, SPINS, s->turn[i][TURNS], TURNS, q);
+        add_columns(of, COMPLIANT_STATES, s->own[i][0], CONTACT, to + COMPLIANT_VELOCITY);
+        add_columns(v + compliant_forces_at(run) + FORCES * i, FORCES, s->own[i][COMPLIANT_STATES],
+                    CONTACT, to + COMPLIANT_VELOCITY);
+    }
+    for (int g = 0; g < run->guards.pairs; g++) {
+        for (int side = 0; side < 2 && overlaps(run, g); side++) {
+            add_across(run, g, side, v, Df);
         }
-        compliant_field(run, shifted, label, sign > 0 ? Df : f);
-    }
-    run->held.observed = false;
-    for (int i = 0; i < n; i++) {
-        Df[i] = (Df[i] - f[i]) / (2 * step);
     }
 }
+
+// ---- the integration
 
 // The reason for which a step would not integrate the frame as a whole; NULL: none.
 static const char *prepare(compliant_run *run, double *rate)
@@ -187,7 +374,6 @@ static const char *differentiate(compliant_run *run, double *A, double *B)
     for (int i = compliant_forces_at(run); i < n; i++) {
         run->sizes.scale[i] = 1;
     }
-    run->tangent_room = SPRAG_TAKE(run->scratch, 2 * (size_t)n, double);
     double *direction =
         SPRAG_TAKE(run->scratch, (size_t)n * ENTRIES * (size_t)run->frame->bodies, double);
     if (!compliant_allocate_guards(run) || !compliant_allocate_held(run) || !direction) {
@@ -195,6 +381,9 @@ static const char *differentiate(compliant_run *run, double *A, double *B)
     }
     double rate = 0;
     const char *why = prepare(run, &rate);
+    if (!why && !allocate_slopes(run)) {
+        why = no_memory;
+    }
     if (!why) {
         set_directions(run, direction);
         why = integrate(run, rate, direction);

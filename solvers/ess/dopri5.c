@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "smooth.h"
+#include "vectors.h"
 
 enum { STAGES = 7, DENSE = 5 };
 
@@ -68,9 +69,9 @@ static void set_dense_output(int n, const double *restrict k, double step, const
     }
 }
 
-static sprag_result take_step(const sprag_field *field, double *memory, double step,
-                              const double *y, const double *f, double *y1, double *f1,
-                              double *error)
+SPRAG_VECTORS static sprag_result take_step(const sprag_field *field, double *memory, double step,
+                                            const double *y, const double *f, double *y1,
+                                            double *f1, double *error)
 {
     int n = field->size;
     double *k = memory;

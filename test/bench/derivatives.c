@@ -57,7 +57,22 @@ static void collide(arm *a)
     dSpaceCollide(a->space, a, touch);
 }
 
-static void price(line_fn *line, const char *name, int links, double width)
+// A row of balls that press on one another and slide over the floor, in soft contact.
+static void add_balls(arm *a, int balls)
+{
+    for (int i = 0; i < balls; i++) {
+        dMass mass;
+        dBodyID ball = dBodyCreate(a->world);
+        dMassSetSphereTotal(&mass, 1, 0.1);
+        dBodySetMass(ball, &mass);
+        dBodySetPosition(ball, 0.1995 * i, 0, 0.0995);
+        dBodySetLinearVel(ball, 50 - 0.1 * i, 0, 0);
+        dGeomSetBody(dCreateSphere(a->space, 0.1), ball);
+        a->link[a->links++] = ball;
+    }
+}
+
+static void price(line_fn *line, const char *name, const char *method, int links, double width)
 {
     arm a = {.world = dWorldCreate(),
              .space = dSimpleSpaceCreate(NULL),
@@ -65,14 +80,20 @@ static void price(line_fn *line, const char *name, int links, double width)
     double *A = bench_allocate((size_t)(144 * links * links), sizeof *A);
     double *B = bench_allocate((size_t)(72 * links * links), sizeof *B);
     double of_step[TIMED], of_matrices[TIMED];
-    bench_configure(a.world, "method=stribeck", 20);
+    const bool balls = width == 0;
+    bench_configure(a.world, method, 20);
     dWorldSetGravity(a.world, 0, 0, -9.81);
+    if (balls) {
+        add_balls(&a, links);
+    }
     while (a.links < links) {
         add_link(&a, width);
     }
-    dGeomSetBody(dCreateSphere(a.space, 0.1), a.link[links - 1]);
+    if (!balls) {
+        dGeomSetBody(dCreateSphere(a.space, 0.1), a.link[links - 1]);
+    }
     dCreatePlane(a.space, 0, 0, 1, 0);
-    for (int i = -SETTLE; i < TIMED; i++) {
+    for (int i = balls ? -5 : -SETTLE; i < TIMED; i++) {
         collide(&a);
         double start = bench_cpu_us();
         if (i >= 0) {
@@ -91,7 +112,8 @@ static void price(line_fn *line, const char *name, int links, double width)
         }
     }
     double step = bench_median(of_step, TIMED), matrices = bench_median(of_matrices, TIMED);
-    line("%s|%d|%.4g|%.4g|%.3g|%d", name, links, step, matrices, matrices / step, 3 * links);
+    line("%s|%d|%.4g|%.4g|%.3g|%d", name, links, step, matrices, matrices / step,
+         (balls ? 18 : 3) * links);
     free(A);
     free(B);
     dJointGroupDestroy(a.contacts);
@@ -101,9 +123,14 @@ static void price(line_fn *line, const char *name, int links, double width)
 
 void bench_derivatives(line_fn *line)
 {
+    static const char soft[] = "method=ess,advance.callbacks=before,stribeck.stiffness=2e4,"
+                               "stribeck.dissipation=0.5,stribeck.stiction_tolerance=1e-2";
     line("arm|links|us a step|us A and B|in steps|2 nv + nu");
     for (int links = 3; links <= LINKS_MAX; links *= 2) {
-        price(line, "stout", links, 0.2);
-        price(line, "thin", links, 0.02);
+        price(line, "stout", "method=stribeck", links, 0.2);
+        price(line, "thin", "method=stribeck", links, 0.02);
+    }
+    for (int balls = 2; balls <= LINKS_MAX; balls *= 6) {
+        price(line, "balls, ess", soft, balls, 0);
     }
 }
