@@ -130,7 +130,7 @@ enum { COMPLIANT_PARTS_MAX = 50, COMPLIANT_PART_SOLVES = 10 };
 // limit. Longer: less work lost on stiff contacts, a later return to the integrator.
 enum { COMPLIANT_IMPLICIT_SERIES_MAX = 64 };
 
-// Of the overlap that motion and weight explain: a spring that begins beyond holds instead.
+// Of the overlap that the weight explains: a spring that begins beyond holds instead.
 // Larger: made-up stiffnesses throw bodies out faster. Smaller: more springs hold.
 static const double COMPLIANT_DEEP_OVERLAP = 1.5;
 

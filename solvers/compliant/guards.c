@@ -64,9 +64,9 @@ void compliant_set_implicit_series(compliant_run *run, bool done)
     }
 }
 
-// A pair overlaps deeply if it does so since an implicit step, or by more than a new pair can by
-// its motion, and until its motion explains the overlap. A stiffness that is made up for one frame
-// would throw it out many times faster than ODE corrects an overlap.
+// A pair overlaps deeply if it does so by more than a new pair can by its motion in a frame, and
+// by more than its weight and a fall of two frames explain. What lies deeper was put there: its
+// spring, whose stiffness is made up for one frame, would throw it out.
 bool compliant_is_deep(compliant_run *run, int guard)
 {
     const compliant_law *law = &run->guards.law[guard];
@@ -82,11 +82,11 @@ bool compliant_is_deep(compliant_run *run, int guard)
     }
     compliant_find_contact(run, run->state.x, guard, COMPLIANT_FORCES, &contact);
     double h = run->frame->step, depth = -contact.gap.distance;
-    double rate = sqrt(law->stiffness / law->effective_mass);
-    double weight_speed = run->sizes.change / (rate * h); // of the static overlap times the rate
-    double speed = fabs(contact.approach) + 2 * run->sizes.change;
-    bool explained = of->start_points < 0 && !of->too_deep && depth < speed * h;
-    of->too_deep = !explained && depth * rate > COMPLIANT_DEEP_OVERLAP * (speed + weight_speed);
+    double rate = sqrt(law->stiffness / law->effective_mass), change = run->sizes.change;
+    double by_weight = change / (rate * rate * h) + 2 * change / rate; // at rest, and from a fall
+    double by_motion = (fabs(contact.approach) + 2 * change) * h;
+    bool is_new = of->start_points < 0 && !of->too_deep;
+    of->too_deep = depth > COMPLIANT_DEEP_OVERLAP * by_weight && !(is_new && depth < by_motion);
     return of->too_deep;
 }
 
