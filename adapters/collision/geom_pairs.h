@@ -84,6 +84,9 @@ void sprag_ode_pair_memories_undo(ode_geometry *geometry);
 sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, sprag_gap *gap,
                            sprag_manifold *manifold);
 
+// Is the gap at most `reach` (m)? Without the pair's memory: the answer depends on the geoms alone.
+bool sprag_ode_are_close(const ode_pair *pair, double reach);
+
 // ---- collide_within.c
 
 // m, the largest side of the smaller bounding box; a plane's has no end.

@@ -63,7 +63,7 @@ build_targets() {
 measure_tests() {
     ctest --test-dir "$build" -j2 -E '^(house|pages|page|install|symbols|hardening|locale)$' \
         >"$work/tests.log" 2>&1 || sed -n '/FAILED:$/,/^Errors/p' "$work/tests.log" >&2
-    sed -nE 's/.*Test +#[0-9]+: ([a-z_]+) .*Passed +([0-9.]+) sec/\2 \1/p' "$work/tests.log" |
+    sed -nE 's/.*Test +#[0-9]+: ([a-z0-9_]+) .*Passed +([0-9.]+) sec/\2 \1/p' "$work/tests.log" |
         sort -n >"$work/costs"
     [ -s "$work/costs" ] || exit 2
 }

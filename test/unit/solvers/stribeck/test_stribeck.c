@@ -598,6 +598,30 @@ START_TEST(recovery_of_a_wedged_cube_does_not_drive_it)
 }
 END_TEST
 
+// The same beside a cube on a spring, whose work is its own: the spring throws it up at 0.9 m/s.
+START_TEST(a_spring_beside_does_not_count_as_recovery)
+{
+    const double r = 0.5, mass = 2, sine = sin(0.1), cosine = cos(0.1), k = 1e5, depth = 0.01;
+    open_scene(&s);
+    s.problem.step = 1e-3;
+    add_cube(&s, mass);
+    for (int side = -1; side <= 1; side += 2) {
+        sprag_contact *contact =
+            add_contact(&s, 0, SPRAG_STATIC, (double[]){side * cosine, 0, sine});
+        contact->bias = contact->recovery = r;
+    }
+    sprag_contact *spring = add_ground(&s, add_cube(&s, 1), 0);
+    spring->gap = -depth;
+    spring->stiffness = k;
+    solve(&s);
+    const double thrown = s.velocity[1][2];
+    ck_assert_double_gt(thrown, 0.5 * s.problem.step * k * depth);
+    limit_energy();
+    ck_assert_double_eq_tol(energy_of(&s, s.velocity[0]), mass * r * r, 1e-3 * mass * r * r);
+    ck_assert_double_eq_tol(s.velocity[1][2], thrown, 1e-9);
+}
+END_TEST
+
 // The same, a little soft: what counts is how far it yields in a step, however long that is.
 START_TEST(recovery_is_limited_at_any_step)
 {
@@ -742,7 +766,9 @@ int main(void)
              {too_few_iterations_leave_the_solution_alone, 1}, {unsolved_is_never_ok, 1},
              {options_and_stats_may_be_missing, 1});
     ADD_CASE(suite, "energy", {recovery_of_a_wedged_cube_does_not_drive_it, 8},
-             {recovery_is_limited_at_any_step, 3}, {a_rebound_with_friction_wins_nothing, 1},
+             {recovery_is_limited_at_any_step, 3},
+             {a_spring_beside_does_not_count_as_recovery, 1},
+             {a_rebound_with_friction_wins_nothing, 1},
              {a_rebound_draws_no_work_from_a_row, 1}, {overlaps_lift_and_rebounds_do_not, 3});
     ADD_CASE(suite, "budget", {an_island_remembers_what_solved_it, 1},
              {known_forces_hold_what_rests, 1}, {without_work_left_a_solve_is_a_few_sweeps, 1},
