@@ -26,8 +26,8 @@ static const char help[] =
     "  CPU/us     CPU time of a step with collision detection\n"
     "  creep/m    largest, of boxes in 10 s, of the parked car in 5 s, of the gripped cube in all\n"
     "             but the first second; of what was never faster than 1 mm/s; at most 1e-4\n"
-    "  rested     bodies that were so slow, in all periods of 20 s, and those of them with more\n"
-    "             creep\n"
+    "  rested     bodies that were so slow, in all periods of 20 s (at least 1), and those of\n"
+    "             them with more creep\n"
     "  fallbacks  islands without a solution; at most 1 in 1e5 steps\n"
     "  stalled/s  time in which bodies stood still\n"
     "  memory/kB  resident, after a tenth of the steps and at the end; grows by at most 1024: "
@@ -104,7 +104,7 @@ static void run(const sprag_model *model, const char *method, double seconds, vo
 static bool judge(const char *scene, const char *method)
 {
     const figures f = *(figures *)(uintptr_t)shared;
-    bool met = f.done && f.creep <= creep_most &&
+    bool met = f.done && f.rested > 0 && f.creep <= creep_most &&
                (double)f.fallbacks <= fallbacks_most * (double)f.steps &&
                f.memory[1] - f.memory[0] <= growth_most;
     printf("%-8s %-9s %8ld %8.1f %9.1e %7ld %6ld %9ld %9.2g %7ld %7ld %s\n", scene, method, f.steps,

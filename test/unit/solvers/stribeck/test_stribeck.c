@@ -766,10 +766,9 @@ int main(void)
              {too_few_iterations_leave_the_solution_alone, 1}, {unsolved_is_never_ok, 1},
              {options_and_stats_may_be_missing, 1});
     ADD_CASE(suite, "energy", {recovery_of_a_wedged_cube_does_not_drive_it, 8},
-             {recovery_is_limited_at_any_step, 3},
-             {a_spring_beside_does_not_count_as_recovery, 1},
-             {a_rebound_with_friction_wins_nothing, 1},
-             {a_rebound_draws_no_work_from_a_row, 1}, {overlaps_lift_and_rebounds_do_not, 3});
+             {recovery_is_limited_at_any_step, 3}, {a_spring_beside_does_not_count_as_recovery, 1},
+             {a_rebound_with_friction_wins_nothing, 1}, {a_rebound_draws_no_work_from_a_row, 1},
+             {overlaps_lift_and_rebounds_do_not, 3});
     ADD_CASE(suite, "budget", {an_island_remembers_what_solved_it, 1},
              {known_forces_hold_what_rests, 1}, {without_work_left_a_solve_is_a_few_sweeps, 1},
              {sweeps_of_a_budget_are_charged_once, 1}, {what_the_scratch_held_does_not_matter, 1});
