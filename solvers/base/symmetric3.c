@@ -61,18 +61,6 @@ void sprag_eigen3(const double A[9], double value[3], double vector[9])
     }
 }
 
-bool sprag_cholesky3(const double A[9], double L[9])
-{
-    memset(L, 0, 9 * sizeof *L);
-    L[0] = sqrt(A[0]);
-    L[3] = A[3] / L[0];
-    L[6] = A[6] / L[0];
-    L[4] = sqrt(A[4] - L[3] * L[3]);
-    L[7] = (A[7] - L[6] * L[3]) / L[4];
-    L[8] = sqrt(A[8] - L[6] * L[6] - L[7] * L[7]);
-    return L[0] > 0 && L[4] > 0 && L[8] > 0;
-}
-
 // B K B' is a cross product with the vector a, and |K|^2 = a.S a / det S, S = B B'.
 double sprag_skew_share3(const double A[9])
 {

@@ -8,9 +8,6 @@
 // Eigenvalues of A and their unit eigenvectors, the rows of `vector`, which are right-handed.
 void sprag_eigen3(const double A[9], double value[3], double vector[9]);
 
-// A = L L', L lower triangular. false: A is not positive definite.
-bool sprag_cholesky3(const double A[9], double L[9]);
-
 // A = (A + A') / 2, unless they are the same but for rounding: inertia with gyroscopic terms
 // (spin.h) where a solver needs it symmetric. stride: from row to row. Returns whether A has
 // changed.

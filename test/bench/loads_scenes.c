@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "angular_momentum.h"
 #include "bench.h"
+#include "body_motion.h"
 #include "scene.h"
 
 typedef struct loaded {

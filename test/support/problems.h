@@ -135,6 +135,63 @@ static inline sprag_turning *turning_of(scene *s, sprag_contact *contact)
     return turning;
 }
 
+// Kinds of friction and contact laws, by number.
+enum { KINDS = 13 };
+
+static inline void set_kind(scene *s, sprag_contact *contact, int kind)
+{
+    sprag_turning *turning = turning_of(s, contact);
+    sprag_friction *slide = &contact->slide, *roll = &turning->roll, *spin = &turning->spin;
+    switch (kind) {
+    case 1: // an ellipse
+        slide->coefficient[1] = 0.1;
+        break;
+    case 2: // a long ellipse
+        slide->coefficient[0] = 1;
+        slide->coefficient[1] = 0.05;
+        break;
+    case 3: // along one axis only
+        slide->coefficient[0] = 0;
+        break;
+    case 4: // each axis for itself
+        slide->slip[0] = 1e-2;
+        break;
+    case 5:
+        slide->force[0] = slide->force[1] = true;
+        slide->coefficient[0] = slide->coefficient[1] = 3;
+        break;
+    case 6: // a bond
+        slide->coefficient[0] = slide->coefficient[1] = INFINITY;
+        break;
+    case 7: // a bond along one axis
+        slide->coefficient[0] = INFINITY;
+        break;
+    case 8:
+        roll->coefficient[0] = roll->coefficient[1] = spin->coefficient[0] = 0.1;
+        break;
+    case 9: // bonds of all kinds
+        roll->coefficient[0] = roll->coefficient[1] = spin->coefficient[0] = INFINITY;
+        break;
+    case 10: // one axis by a force, one by the normal force
+        slide->force[0] = true;
+        slide->coefficient[0] = 2;
+        roll->coefficient[0] = 0.3;
+        break;
+    case 11:
+        contact->stiffness = 1e5;
+        contact->dissipation = 0.2;
+        contact->gap = -1e-3;
+        contact->bias = 0;
+        break;
+    case 12:
+        slide->velocity[0] = 0.5;
+        slide->velocity[1] = -0.25;
+        break;
+    default: // a cone
+        break;
+    }
+}
+
 // A cube stands on another, or on the ground, with its four corners.
 static inline void stand(scene *s, int upper, int lower, double mu)
 {

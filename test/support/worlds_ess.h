@@ -9,6 +9,7 @@
 
 #include <ode/ode.h>
 
+#include "body_motion.h"
 #include "ess.h"
 #include "sprag.h"
 
@@ -31,7 +32,7 @@ typedef struct yielding {
     dBodyID *body;
     int bodies;
     dJointFeedback *feedback; // of the first contact of a step, NULL: not wanted
-    int feedbacks_set; // contacts of this step that have feedback
+    int feedbacks_set;        // contacts of this step that have feedback
 } yielding;
 
 static inline yielding *yielding_open(const char *options, material made_of, double step)
@@ -137,12 +138,7 @@ static inline double yielding_energy(const yielding *y) // kinetic and potential
     for (int i = 0; i < y->bodies; i++) {
         dMass mass;
         dBodyGetMass(y->body[i], &mass);
-        const dReal *v = dBodyGetLinearVel(y->body[i]), *w = dBodyGetAngularVel(y->body[i]);
-        dVector3 own, L;
-        dMultiply1_331(own, dBodyGetRotation(y->body[i]), w);
-        dMultiply0_331(L, mass.I, own);
-        sum += 0.5 * (mass.mass * dCalcVectorDot3(v, v) + dCalcVectorDot3(own, L)) +
-               mass.mass * ESS_G * dBodyGetPosition(y->body[i])[2];
+        sum += kinetic_energy(y->body[i]) + mass.mass * ESS_G * dBodyGetPosition(y->body[i])[2];
     }
     return sum;
 }

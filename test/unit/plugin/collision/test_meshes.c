@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "body_motion.h"
 #include "start.h"
 #include "suite.h"
 #include "world.h"
@@ -161,20 +162,6 @@ static dBodyID add_body(scene *s, dGeomID geom, double x, double y, double z)
     dGeomSetBody(geom, body);
     dBodySetPosition(body, x, y, z);
     return body;
-}
-
-static double kinetic_energy(dBodyID body)
-{
-    const dReal *v = dBodyGetLinearVel(body), *w = dBodyGetAngularVel(body);
-    dVector3 local;
-    dMass mass;
-    dBodyGetMass(body, &mass);
-    dBodyVectorFromWorld(body, w[0], w[1], w[2], local);
-    double sum = mass.mass * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-    for (int k = 0; k < 3; k++) {
-        sum += mass.I[5 * k] * local[k] * local[k];
-    }
-    return 0.5 * sum;
 }
 
 // ---- seams

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "body_motion.h"
 #include "floors.h"
 #include "sprag.h"
 #include "start.h"
@@ -77,16 +78,8 @@ static dBodyID add_ball(scene *s, double x, double z)
 static double energy_of(dBodyID body)
 {
     dMass mass;
-    dVector3 turning;
     dBodyGetMass(body, &mass);
-    const dReal *at = dBodyGetPosition(body), *v = dBodyGetLinearVel(body),
-                *w = dBodyGetAngularVel(body);
-    dBodyVectorFromWorld(body, w[0], w[1], w[2], turning);
-    double sum = mass.mass * (G * at[2] + dCalcVectorDot3(v, v) / 2);
-    for (int k = 0; k < 3; k++) {
-        sum += mass.I[5 * k] * turning[k] * turning[k] / 2;
-    }
-    return sum;
+    return kinetic_energy(body) + mass.mass * G * dBodyGetPosition(body)[2];
 }
 
 static sprag_world_statistics stats_of(const scene *s)

@@ -5,6 +5,7 @@
 
 #include <ode/ode.h>
 
+#include "body_motion.h"
 #include "sprag.h"
 #include "suite.h"
 
@@ -106,13 +107,7 @@ static double kinetic(const scene *s)
 {
     double sum = 0;
     for (int i = 0; i < s->bodies; i++) {
-        dMass m;
-        dVector3 w, L;
-        dBodyGetMass(s->body[i], &m);
-        const dReal *v = dBodyGetLinearVel(s->body[i]), *turn = dBodyGetAngularVel(s->body[i]);
-        dBodyVectorFromWorld(s->body[i], turn[0], turn[1], turn[2], w);
-        dMultiply0_331(L, m.I, w);
-        sum += (m.mass * dCalcVectorDot3(v, v) + dCalcVectorDot3(w, L)) / 2;
+        sum += kinetic_energy(s->body[i]);
     }
     return sum;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "advance_program.h"
+#include "body_motion.h"
 #include "chance.h"
 #include "start.h"
 #include "suite.h"
@@ -95,15 +96,8 @@ static void step_by(scene *s, double length)
 static double energy_of(dBodyID body)
 {
     dMass mass;
-    dVector3 w;
-    const dReal *v = dBodyGetLinearVel(body), *turning = dBodyGetAngularVel(body);
-    double twice = 0;
     dBodyGetMass(body, &mass);
-    dBodyVectorFromWorld(body, turning[0], turning[1], turning[2], w);
-    for (int i = 0; i < 3; i++) {
-        twice += mass.mass * v[i] * v[i] + w[i] * dot3(mass.I + 4 * i, w);
-    }
-    return twice / 2 + mass.mass * G * height(body);
+    return kinetic_energy(body) + mass.mass * G * height(body);
 }
 
 typedef enum ground { ON_PLANE, ON_BOX, ON_MESH, ON_HEIGHTFIELD, GROUNDS } ground;

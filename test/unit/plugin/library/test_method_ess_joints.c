@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "angular_momentum.h"
+#include "body_motion.h"
 #include "chance.h"
 #include "ess_runs.h"
 #include "start.h"

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "body_motion.h"
 #include "floors.h"
 #include "sprag.h"
 #include "start.h"
@@ -104,20 +105,6 @@ static dBodyID add_ball(const scene *s, double x, double z)
     dMass mass;
     dMassSetSphereTotal(&mass, 1, RADIUS);
     return add(s, dCreateSphere(s->space, RADIUS), &mass, x, z);
-}
-
-static double kinetic_energy(dBodyID body)
-{
-    dMass mass;
-    dVector3 turning;
-    dBodyGetMass(body, &mass);
-    const dReal *v = dBodyGetLinearVel(body), *w = dBodyGetAngularVel(body);
-    dBodyVectorFromWorld(body, w[0], w[1], w[2], turning);
-    double sum = mass.mass * dCalcVectorDot3(v, v) / 2;
-    for (int k = 0; k < 3; k++) {
-        sum += mass.I[5 * k] * turning[k] * turning[k] / 2;
-    }
-    return sum;
 }
 
 static double energy_of(const scene *s, dBodyID body)

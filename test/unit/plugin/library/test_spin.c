@@ -4,7 +4,7 @@
 
 #include <ode/ode.h>
 
-#include "angular_momentum.h"
+#include "body_motion.h"
 #include "spin.h"
 #include "sprag.h"
 #include "suite.h"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "allocations.h"
+#include "body_motion.h"
 #include "plugin_scene.h"
 #include "suite.h"
 #include "worlds.h"
@@ -393,14 +394,10 @@ static double energy_of_wall(const wall *w, double h)
     double sum = 0;
     for (int i = 0; i < w->bodies; i++) {
         dMass m;
-        dVector3 local, spin;
-        const dReal *v = dBodyGetLinearVel(w->body[i]), *turn = dBodyGetAngularVel(w->body[i]);
         dBodyGetMass(w->body[i], &m);
-        dBodyVectorFromWorld(w->body[i], turn[0], turn[1], turn[2], local);
-        dMultiply0_331(spin, m.I, local);
-        double height = dBodyGetPosition(w->body[i])[2] - h / 2 * v[2];
-        sum += m.mass * (9.81 * height + dCalcVectorDot3(v, v) / 2);
-        sum += dCalcVectorDot3(local, spin) / 2;
+        double fall = h / 2 * dBodyGetLinearVel(w->body[i])[2];
+        sum += kinetic_energy(w->body[i]);
+        sum += m.mass * 9.81 * (dBodyGetPosition(w->body[i])[2] - fall);
     }
     return sum;
 }

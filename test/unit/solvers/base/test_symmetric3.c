@@ -57,18 +57,6 @@ START_TEST(a_diagonal_matrix_stays)
 }
 END_TEST
 
-START_TEST(cholesky_factors)
-{
-    const double A[9] = {4, 2, -1, 2, 5, 1, -1, 1, 3}, none[9] = {1, 2, 0, 2, 1, 0, 0, 0, 1};
-    double L[9];
-    ck_assert(sprag_cholesky3(A, L));
-    for (int i = 0; i < 9; i++) {
-        ck_assert_double_eq_tol(dot3(L + i / 3 * 3, L + i % 3 * 3), A[i], 1e-14);
-    }
-    ck_assert(!sprag_cholesky3(none, L));
-}
-END_TEST
-
 // 1 + K about an axis, K of a known size, seen in other units along each axis.
 START_TEST(skew_share_is_that_of_the_metric)
 {
@@ -94,7 +82,6 @@ int main(void)
     TCase *tests = tcase_create("matrices");
     tcase_add_loop_test(tests, eigenvectors_diagonalise, 0, 30);
     tcase_add_loop_test(tests, a_diagonal_matrix_stays, 0, 3);
-    tcase_add_test(tests, cholesky_factors);
     tcase_add_loop_test(tests, skew_share_is_that_of_the_metric, 0, 8);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -447,64 +447,10 @@ END_TEST
 
 // ---- contacts that cannot be batched
 
-// Every law on a leaning box that slides, spins and rolls.
-static void set_kind(sprag_contact *contact, int kind)
-{
-    sprag_turning *turning = turning_of(&s, contact);
-    sprag_friction *slide = &contact->slide, *roll = &turning->roll, *spin = &turning->spin;
-    switch (kind) {
-    case 1: // an ellipse
-        slide->coefficient[1] = 0.1;
-        break;
-    case 2: // a long ellipse
-        slide->coefficient[0] = 1;
-        slide->coefficient[1] = 0.05;
-        break;
-    case 3: // along one axis only
-        slide->coefficient[0] = 0;
-        break;
-    case 4: // each axis for itself
-        slide->slip[0] = 1e-2;
-        break;
-    case 5:
-        slide->force[0] = slide->force[1] = true;
-        slide->coefficient[0] = slide->coefficient[1] = 3;
-        break;
-    case 6: // a bond
-        slide->coefficient[0] = slide->coefficient[1] = INFINITY;
-        break;
-    case 7: // a bond along one axis
-        slide->coefficient[0] = INFINITY;
-        break;
-    case 8:
-        roll->coefficient[0] = roll->coefficient[1] = spin->coefficient[0] = 0.1;
-        break;
-    case 9: // bonds of all kinds
-        roll->coefficient[0] = roll->coefficient[1] = spin->coefficient[0] = INFINITY;
-        break;
-    case 10: // one axis by a force, one by the normal force
-        slide->force[0] = true;
-        slide->coefficient[0] = 2;
-        roll->coefficient[0] = 0.3;
-        break;
-    case 11:
-        contact->stiffness = 1e5;
-        contact->dissipation = 0.2;
-        contact->gap = -1e-3;
-        contact->bias = 0;
-        break;
-    case 12:
-        slide->velocity[0] = 0.5;
-        slide->velocity[1] = -0.25;
-        break;
-    default: // a cone
-        break;
-    }
-}
+enum { BONDS = 9 }; // bonds of four contacts contradict each other by their yield
 
-enum { BONDS = 9, KINDS = 13 }; // bonds of four contacts contradict each other by their yield
-
-// A hinge holds the box to the world in every second case.
+// Every law on a leaning box that slides, spins and rolls. A hinge holds the box to the world in
+// every second case.
 START_TEST(every_law_is_swept_to_its_solution)
 {
     const int kind = _i / 4;
@@ -516,7 +462,7 @@ START_TEST(every_law_is_swept_to_its_solution)
         add_ground(&s, 0, 0.4)->arm[0][0] = 0.3;
     }
     for (int i = 0; i < s.problem.contacts; i++) {
-        set_kind(&s.contact[i], kind);
+        set_kind(&s, &s.contact[i], kind);
     }
     s.body[0].velocity[0] = 0.4;
     s.body[0].velocity[1] = -0.2;
