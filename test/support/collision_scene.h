@@ -4,7 +4,10 @@
 #define TEST_COLLISION_SCENE_H
 
 #include <check.h>
+#include <dlfcn.h>
+#include <stdio.h>
 
+#include "start.h"
 #include "suite.h"
 #include "world.h"
 
@@ -123,6 +126,20 @@ static inline int recorded(const scene *s)
         sprag_ode_recorded(record_of(s), &count);
     }
     return count;
+}
+
+// ---- the main of a test program
+
+static inline int run_beside_stock(Suite *suite)
+{
+    start_ode();
+    void *ode = dlopen("libode.so.8", RTLD_LAZY | RTLD_NOLOAD);
+    stock_collide = ode ? (collide_fn *)(intptr_t)dlsym(ode, "dCollide") : NULL;
+    if (!stock_collide || stock_collide == dCollide) {
+        fprintf(stderr, "no dCollide of ODE's own\n");
+        return EXIT_FAILURE;
+    }
+    return run_suite(suite);
 }
 
 #endif

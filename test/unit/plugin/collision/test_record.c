@@ -1,7 +1,6 @@
 // The record of collision calls: kept until the step, whatever is destroyed; and the near callback
 // can be asked again in the middle of a step.
 #include <check.h>
-#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -15,7 +14,6 @@
 #include "collision_scene.h"
 #include "start.h"
 #include "step_guard.h"
-#include "suite.h"
 
 // ---- a world, and what its callback was given
 
@@ -714,12 +712,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    start_ode();
-    void *ode = dlopen("libode.so.8", RTLD_LAZY | RTLD_NOLOAD);
-    stock_collide = ode ? (collide_fn *)(intptr_t)dlsym(ode, "dCollide") : NULL;
-    if (!stock_collide || stock_collide == dCollide) {
-        fprintf(stderr, "no dCollide of ODE's own\n");
-        return EXIT_FAILURE;
-    }
-    return run_suite(suite());
+    return run_beside_stock(suite());
 }

@@ -1,14 +1,11 @@
 // Collision calls under method=advance: sprag passes pairs that touch without overlapping to the
 // near callback, and gives them contacts. All other answers have stock's bits.
 #include <check.h>
-#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collision_scene.h"
-#include "start.h"
-#include "suite.h"
 
 // ---- bodies at rest
 
@@ -491,12 +488,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    start_ode();
-    void *ode = dlopen("libode.so.8", RTLD_LAZY | RTLD_NOLOAD);
-    stock_collide = ode ? (collide_fn *)(intptr_t)dlsym(ode, "dCollide") : NULL;
-    if (!stock_collide || stock_collide == dCollide) {
-        fprintf(stderr, "no dCollide of ODE's own\n");
-        return EXIT_FAILURE;
-    }
-    return run_suite(suite());
+    return run_beside_stock(suite());
 }
