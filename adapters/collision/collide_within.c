@@ -174,19 +174,27 @@ static void swap(point *a, point *b)
     *b = kept;
 }
 
-// Brings the points to keep to the front: the deepest one, then each time the one that is farthest
-// from those that are kept already.
+// Brings the points to keep to the front: first the deepest one, then each time the one that is
+// farthest from those that are kept already. Where depths differ by less than DEEPER of the
+// distance from the middle, the outermost one is first, so that geoms at rest keep their points.
+static const double DEEPER = 1e-3;
+
 static void choose(points *all, int most)
 {
+    point middle = {0};
+    for (int i = 0; i < all->count; i++) {
+        add_scaled(middle.at, 1.0 / all->count, all->point[i].at, 3);
+    }
     for (int kept = 0; kept < most; kept++) {
         int best = kept;
-        double farthest = -1;
+        double farthest = -INFINITY;
         for (int i = kept; i < all->count; i++) {
-            double far = kept ? INFINITY : -all->point[i].gap;
+            const point *one = &all->point[i];
+            double far = kept ? INFINITY : DEEPER * sqrt(distance_squared(one, &middle)) - one->gap;
             for (int j = 0; j < kept; j++) {
-                far = fmin(far, distance_squared(&all->point[i], &all->point[j]));
+                far = fmin(far, distance_squared(one, &all->point[j]));
             }
-            if (i == kept || far > farthest) {
+            if (far > farthest) {
                 farthest = far;
                 best = i;
             }

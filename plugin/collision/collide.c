@@ -444,24 +444,35 @@ static bool is_mesh(dGeomID id)
     return class_of(id) == dTriMeshClass || class_of(id) == dHeightfieldClass;
 }
 
-static bool is_box_or_capsule(int class)
+// How ODE does by a class: well; by others of its kind and by meshes badly: lying capsules have too
+// few points, and those of boxes come and go from step to step; meshes by these; all badly: it
+// finds too few points of cylinders, and for some convex pairs it ends the program.
+enum { DONE_WELL, BADLY_AMONG_THEMSELVES, MESH_BY_THESE, ALL_BADLY, BY_ODE_ALONE = -1 };
+
+static int done_how(int class)
 {
-    return class == dBoxClass || class == dCapsuleClass;
+    switch (class) {
+    case dSphereClass:
+    case dPlaneClass:
+        return DONE_WELL;
+    case dBoxClass:
+    case dCapsuleClass:
+        return BADLY_AMONG_THEMSELVES;
+    case dTriMeshClass:
+        return MESH_BY_THESE;
+    case dCylinderClass:
+    case dConvexClass:
+        return ALL_BADLY;
+    default:
+        return BY_ODE_ALONE;
+    }
 }
 
-// ODE finds too few points of cylinders and lying capsules, those of boxes come and go from step to
-// step, and for some convex pairs it ends the program.
 static bool is_done_badly(dGeomID a, dGeomID b)
 {
-    int class[2] = {class_of(a), class_of(b)};
-    for (int i = 0; i < 2; i++) {
-        if (class[i] < 0 || class[i] == dRayClass || class[i] == dTriMeshClass ||
-            class[i] == dHeightfieldClass) {
-            return false;
-        }
-    }
-    return class[0] == dCylinderClass || class[1] == dCylinderClass || class[0] == dConvexClass ||
-           class[1] == dConvexClass || (is_box_or_capsule(class[0]) && is_box_or_capsule(class[1]));
+    int of_a = done_how(class_of(a)), of_b = done_how(class_of(b));
+    int least = of_a < of_b ? of_a : of_b, most = of_a < of_b ? of_b : of_a;
+    return least != BY_ODE_ALONE && (least == BADLY_AMONG_THEMSELVES || most == ALL_BADLY);
 }
 
 // -1: ODE answers.

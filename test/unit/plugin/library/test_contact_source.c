@@ -1,6 +1,7 @@
-// stribeck.contacts=sprag: convex geoms, cylinders and pairs of boxes get sprag's contact points,
-// all others stock's.
+// stribeck.contacts: convex geoms, cylinders, and boxes and capsules among themselves and on meshes
+// get sprag's contact points, all others stock's.
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,16 @@ static void step(scene *s, double h)
     dSpaceCollide(s->space, s, touch);
     ck_assert_int_eq(dWorldStep(s->world, h), 1);
     dJointGroupEmpty(s->contacts);
+}
+
+static dGeomID make_capsule(dSpaceID space)
+{
+    return dCreateCapsule(space, 0.2, 0.5);
+}
+
+static dGeomID make_box(dSpaceID space)
+{
+    return dCreateBox(space, 0.6, 0.5, 0.4);
 }
 
 // ---- an arch
@@ -248,19 +259,120 @@ START_TEST(cylinders_stand_in_a_stack)
 }
 END_TEST
 
+// ---- rest, by default
+
+enum { CELLS = 20, VERTICES = (CELLS + 1) * (CELLS + 1) };
+
+typedef struct mesh {
+    float corner[VERTICES][3];
+    dTriIndex triangle[2 * CELLS * CELLS][3];
+    dTriMeshDataID data;
+} mesh;
+
+// A square of 10 m in the plane z = 0; m: until the scene is closed.
+static void add_mesh(scene *s, mesh *m)
+{
+    int n = 0;
+    for (int i = 0; i < VERTICES; i++) {
+        int row = i / (CELLS + 1), column = i % (CELLS + 1), next = i + CELLS + 1;
+        m->corner[i][0] = 0.5F * (float)row - 4.987F;
+        m->corner[i][1] = 0.5F * (float)column - 4.993F;
+        m->corner[i][2] = 0;
+        if (row < CELLS && column < CELLS) {
+            const int of[2][3] = {{i, next, i + 1}, {i + 1, next, next + 1}};
+            for (int k = 0; k < 6; k++) {
+                m->triangle[n + k / 3][k % 3] = (dTriIndex)of[k / 3][k % 3];
+            }
+            n += 2;
+        }
+    }
+    m->data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildSingle(m->data, m->corner, sizeof m->corner[0], VERTICES, m->triangle,
+                                3 * n, sizeof m->triangle[0]);
+    dCreateTriMesh(s->space, m->data, NULL, NULL, NULL);
+}
+
+static const struct {
+    dGeomID (*make)(dSpaceID space);
+    bool on_mesh; // else on a box
+} dropped[] = {{make_capsule, false}, {make_box, true}};
+
+// With ODE's contacts a capsule seesaws on a box at 4 rad/s, and a box trembles on a mesh at 0.2.
+START_TEST(dropped_geoms_come_to_rest)
+{
+    static mesh m;
+    scene s = open_scene("method=stribeck");
+    dGeomID geom = add(&s, dropped[_i].make(s.space), 120, 0, 0, 0.5);
+    dMatrix3 turned;
+    dRFromAxisAndAngle(turned, 1, 0, 0, dropped[_i].make == make_capsule ? M_PI / 2 + 0.1 : 0.1);
+    dGeomSetRotation(geom, turned);
+    if (dropped[_i].on_mesh) {
+        add_mesh(&s, &m);
+    } else {
+        dGeomSetPosition(dCreateBox(s.space, 10, 10, 1), 0, 0, -0.5);
+    }
+    for (int n = 0; n < 600; n++) {
+        step(&s, 0.01);
+    }
+    dBodyID body = dGeomGetBody(geom);
+    ck_assert_double_lt(dCalcVectorLength3(dBodyGetAngularVel(body)), 1e-6);
+    ck_assert_double_lt(dCalcVectorLength3(dBodyGetLinearVel(body)), 1e-6);
+    close_scene(&s);
+    if (m.data) {
+        dGeomTriMeshDataDestroy(m.data);
+    }
+}
+END_TEST
+
+// Layers of two or three loose blocks, in turn along and across, each slid a little. With ODE's
+// contacts it trembles until it falls.
+START_TEST(towers_stand)
+{
+    enum { LAYERS = 16, BLOCKS = 3 * LAYERS };
+    int blocks = 0;
+    dMass mass;
+    static const double side[3] = {0.15, 0.05, 0.03};
+    scene s = open_scene("method=stribeck");
+    dGeomID block[BLOCKS];
+    dVector3 at[BLOCKS];
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    for (int i = 0; i < BLOCKS; i++) {
+        int layer = i / 3, along = layer % 2;
+        if (layer > 0 && layer < LAYERS - 1 && i % 3 == 5 * layer % 4) {
+            continue;
+        }
+        double off = (i % 3 - 1) * side[1], slid = 1e-3 * sin(7.0 * i);
+        block[blocks] = add(&s, dCreateBox(s.space, side[!along], side[along], side[2]), 0.1,
+                            along ? slid : off, along ? off : slid, (layer + 0.5) * side[2]);
+        dMassSetBoxTotal(&mass, 0.1, side[!along], side[along], side[2]);
+        dBodySetMass(dGeomGetBody(block[blocks++]), &mass);
+    }
+    for (int n = 0; n < 600; n++) {
+        step(&s, 0.01);
+        for (int i = 0; i < blocks && n == 299; i++) {
+            dCopyVector3(at[i], dGeomGetPosition(block[i]));
+        }
+    }
+    for (int i = 0; i < blocks; i++) {
+        ck_assert_double_lt(dCalcPointsDistance3(at[i], dGeomGetPosition(block[i])), 1e-5);
+    }
+    close_scene(&s);
+}
+END_TEST
+
 // ---- pairs of stock
 
 static dGeomID make(scene *s, int kind, double z)
 {
     dGeomID geom = kind == 0   ? dCreateSphere(s->space, 0.3)
-                   : kind == 1 ? dCreateCapsule(s->space, 0.2, 0.5)
-                               : dCreateBox(s->space, 0.5, 0.6, 0.7);
+                   : kind == 1 ? make_capsule(s->space)
+                               : make_box(s->space);
     return add(s, geom, 1, 0.01, 0.02, z);
 }
 
 static int answer(const char *options, int pair, dContactGeom *contact)
 {
-    static const int kinds[][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2}, {2, 2}};
+    static const int kinds[][2] = {{0, 0}, {0, 1}, {0, 2}, {2, 2}};
     scene s = open_scene(options);
     int n = collide(make(&s, kinds[pair][0], 0), make(&s, kinds[pair][1], 0.4), contact);
     for (int i = 0; i < n; i++) {
@@ -273,7 +385,7 @@ static int answer(const char *options, int pair, dContactGeom *contact)
 START_TEST(other_pairs_have_the_bits_of_stock)
 {
     dContactGeom ours[MOST], stock[MOST];
-    ck_assert_int_eq(answer(sprag_contacts, _i, ours), answer("method=stribeck", _i, stock));
+    ck_assert_int_eq(answer(sprag_contacts, _i, ours), answer("stribeck.contacts=ode", _i, stock));
     ck_assert_mem_eq(ours, stock, sizeof stock);
 }
 END_TEST
@@ -281,8 +393,8 @@ END_TEST
 START_TEST(other_methods_have_the_bits_of_stock)
 {
     dContactGeom ours[MOST], stock[MOST];
-    int n = answer("method=ode,stribeck.contacts=sprag", 5, ours);
-    ck_assert_int_eq(n, answer("method=ode", 5, stock));
+    int n = answer("method=ode,stribeck.contacts=sprag", 3, ours);
+    ck_assert_int_eq(n, answer("method=ode", 3, stock));
     ck_assert_mem_eq(ours, stock, sizeof stock);
 }
 END_TEST
@@ -298,7 +410,9 @@ int main(void)
     tcase_add_loop_test(tests, cylinders_stand_on_their_ends, 0, 2);
     tcase_add_loop_test(tests, convex_geoms_carry_all, 0, 8);
     tcase_add_test(tests, cylinders_stand_in_a_stack);
-    tcase_add_loop_test(tests, other_pairs_have_the_bits_of_stock, 0, 5);
+    tcase_add_loop_test(tests, other_pairs_have_the_bits_of_stock, 0, 3);
+    tcase_add_loop_test(tests, dropped_geoms_come_to_rest, 0, 2);
+    tcase_add_test(tests, towers_stand);
     tcase_add_test(tests, other_methods_have_the_bits_of_stock);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
