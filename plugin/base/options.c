@@ -53,8 +53,8 @@ static const option options[] = {
      schemes},
     {"stribeck.contacts", WORD, AT(contacts), 0, 0, "",
      "who finds the contacts of convex geoms, cylinders, and boxes and capsules among themselves "
-     "and on meshes: ODE's dCollide, or sprag's geometry, with up to 8 points spread over the faces "
-     "that touch; auto is ode until sprag steps the world, then sprag",
+     "and on meshes and heightfields: ODE's dCollide, or sprag's geometry, with up to 8 points "
+     "spread over the faces that touch; auto is ode until sprag steps the world, then sprag",
      sources},
     {"stribeck.speculative", INTEGER, AT(speculative), 0, 1, "",
      "1: geoms that would overlap within the step, at their velocities, have contacts before, so "

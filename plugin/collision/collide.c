@@ -444,35 +444,40 @@ static bool is_mesh(dGeomID id)
     return class_of(id) == dTriMeshClass || class_of(id) == dHeightfieldClass;
 }
 
-// How ODE does by a class: well; by others of its kind and by meshes badly: lying capsules have too
-// few points, and those of boxes come and go from step to step; meshes by these; all badly: it
-// finds too few points of cylinders, and for some convex pairs it ends the program.
-enum { DONE_WELL, BADLY_AMONG_THEMSELVES, MESH_BY_THESE, ALL_BADLY, BY_ODE_ALONE = -1 };
+// Kinds of classes, as ODE's dCollide tells them apart.
+enum { ROUND = 1, PLANE = 2, BOX_LIKE = 4, MESH = 8, FIELD = 16, HARD = 32, BY_ODE_ALONE = 0 };
 
-static int done_how(int class)
+static unsigned kind_of(int class)
 {
     switch (class) {
     case dSphereClass:
+        return ROUND;
     case dPlaneClass:
-        return DONE_WELL;
+        return PLANE;
     case dBoxClass:
     case dCapsuleClass:
-        return BADLY_AMONG_THEMSELVES;
+        return BOX_LIKE;
     case dTriMeshClass:
-        return MESH_BY_THESE;
+        return MESH;
+    case dHeightfieldClass:
+        return FIELD;
     case dCylinderClass:
     case dConvexClass:
-        return ALL_BADLY;
+        return HARD;
     default:
         return BY_ODE_ALONE;
     }
 }
 
+// ODE finds too few points of cylinders and lying capsules. Those of boxes come and go from step to
+// step, bodies that land on meshes and heightfields win energy, and for some convex pairs it ends
+// the program.
 static bool is_done_badly(dGeomID a, dGeomID b)
 {
-    int of_a = done_how(class_of(a)), of_b = done_how(class_of(b));
-    int least = of_a < of_b ? of_a : of_b, most = of_a < of_b ? of_b : of_a;
-    return least != BY_ODE_ALONE && (least == BADLY_AMONG_THEMSELVES || most == ALL_BADLY);
+    const unsigned one = kind_of(class_of(a)), other = kind_of(class_of(b)), both = one | other;
+    return one && other &&
+           (both & HARD || both == BOX_LIKE || both == (BOX_LIKE | MESH) ||
+            both == (BOX_LIKE | FIELD) || both == (ROUND | FIELD));
 }
 
 // -1: ODE answers.
