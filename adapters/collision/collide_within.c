@@ -124,6 +124,9 @@ static bool belongs_to_neighbour(const ode_pairs *pairs, int which, const sprag_
 static bool add_points(points *all, const ode_pairs *pairs, int which, double reach)
 {
     const ode_pair *pair = &pairs->pair[which];
+    if (sprag_ode_is_apart(pair, reach)) {
+        return true;
+    }
     ode_pair fresh = *pair;
     fresh.memory = NULL;
     const sprag_gap_query query = {reach, reach};

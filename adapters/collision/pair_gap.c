@@ -1,5 +1,8 @@
 // The gap of one pair.
+#include <math.h>
+
 #include "geom_pairs.h"
+#include "linalg.h"
 
 sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, sprag_gap *gap,
                            sprag_manifold *manifold)
@@ -24,4 +27,55 @@ bool sprag_ode_are_close(const ode_pair *pair, double reach)
     sprag_gap gap;
     sprag_result result = sprag_ode_gap(&fresh, &query, &gap, NULL);
     return result != SPRAG_BAD_PROBLEM && !gap.beyond && gap.distance <= reach;
+}
+
+// Half of what a shape is wide along a direction of its own axes, m times the direction's length.
+static double half_width(const sprag_shape *shape, const double n[3])
+{
+    double length = sqrt(dot3(n, n)), across = hypot(n[0], n[1]);
+    switch (shape->kind) {
+    case SPRAG_BOX:
+        return shape->half[0] * fabs(n[0]) + shape->half[1] * fabs(n[1]) +
+               shape->half[2] * fabs(n[2]);
+    case SPRAG_CYLINDER:
+        return shape->radius * across + shape->half[2] * fabs(n[2]);
+    case SPRAG_CAPSULE:
+        return shape->radius * length + shape->half[2] * fabs(n[2]);
+    case SPRAG_SPHERE:
+        return shape->radius * length;
+    default:
+        return INFINITY;
+    }
+}
+
+bool sprag_ode_is_apart(const ode_pair *pair, double reach)
+{
+    int side = pair->side[1]->triangle >= 0;
+    const ode_side *triangle = pair->side[side], *other = pair->side[!side];
+    const sprag_shape *shape = &other->shape;
+    double corner[3][3], normal[3], edge[2][3];
+    if (triangle->triangle < 0 || shape->kind > SPRAG_BOX) {
+        return false;
+    }
+    for (int i = 0; i < 3; i++) {
+        double at[3];
+        mul33(triangle->pose.rotation, triangle->shape.polytope->vertex[i], at);
+        add_scaled(at, 1, triangle->pose.position, 3);
+        add_scaled(at, -1, other->pose.position, 3);
+        mul33_transposed(other->pose.rotation, at, corner[i]);
+    }
+    for (int k = 0; k < 3; k++) {
+        const double axis[3] = {k == 0, k == 1, k == 2};
+        double half = half_width(shape, axis) + reach;
+        double least = fmin(corner[0][k], fmin(corner[1][k], corner[2][k]));
+        double most = fmax(corner[0][k], fmax(corner[1][k], corner[2][k]));
+        edge[0][k] = corner[1][k] - corner[0][k];
+        edge[1][k] = corner[2][k] - corner[0][k];
+        if (least > half || most < -half) {
+            return true;
+        }
+    }
+    cross3(edge[0], edge[1], normal);
+    return fabs(dot3(normal, corner[0])) >
+           half_width(shape, normal) + reach * sqrt(dot3(normal, normal));
 }
