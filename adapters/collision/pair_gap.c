@@ -19,16 +19,6 @@ sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, s
     return result;
 }
 
-bool sprag_ode_are_close(const ode_pair *pair, double reach)
-{
-    ode_pair fresh = *pair;
-    fresh.memory = NULL;
-    const sprag_gap_query query = {reach, reach};
-    sprag_gap gap;
-    sprag_result result = sprag_ode_gap(&fresh, &query, &gap, NULL);
-    return result != SPRAG_BAD_PROBLEM && !gap.beyond && gap.distance <= reach;
-}
-
 // Half of what a shape is wide along a direction of its own axes, m times the direction's length.
 static double half_width(const sprag_shape *shape, const double n[3])
 {

@@ -200,49 +200,29 @@ static void add_new(space_call *c, dGeomID first, dGeomID second)
     }
 }
 
-// The same for a pair of a world that keeps distance, if it is within reach.
-static void add_kept(space_call *c, const ode_pair *pair)
-{
-    dGeomID given[2];
-    world_state *w = world_of(pair->side[0]->body, pair->side[1]->body);
-    if (w && w->settings.method->keeps_distance &&
-        sprag_ode_callback_pair(&c->call, pair->side[pair->first]->id, pair->side[!pair->first]->id,
-                                given) &&
-        sprag_ode_are_close(pair, reach_of_pair(w, pair->side[0]->geom, pair->side[1]->geom))) {
-        add_new(c, given[0], given[1]);
-    }
-}
-
 static void add_reach(void *data, dGeomID geom, double bounds[6])
 {
     const space_call *c = data;
     for (int k = 0; k < 3; k++) {
-        bounds[k] -= c->reach;
-        bounds[k + 3] += c->reach;
+        bounds[k] -= c->reach / 2;
+        bounds[k + 3] += c->reach / 2;
     }
     if (c->ahead.step > 0) {
         sprag_ode_sweep_bounds(geom, &c->ahead, bounds);
     }
 }
 
-// Of worlds with speculative contacts, it adds the pairs itself: the callback's dCollide looks at
-// the geoms.
+// The search only meets pairs and finds none: the callback's dCollide looks at the geoms.
 static bool is_new(void *data, dGeomID first, dGeomID second)
 {
     space_call *c = data;
     const world_state *w = world_of(dGeomGetBody(first), dGeomGetBody(second));
-    bool speculates = w && settings_speculate(&w->settings);
+    bool ahead = w && (w->settings.method->keeps_distance || settings_speculate(&w->settings));
     dGeomID given[2];
-    if (!w || (!speculates && !(c->reach > 0)) ||
-        !sprag_ode_callback_pair(&c->call, first, second, given) ||
-        sprag_ode_set_has(&c->context->offered,
-                          sprag_ode_pair_key(given[0], given[1], c->number))) {
-        return false;
-    }
-    if (speculates) {
+    if (ahead && sprag_ode_callback_pair(&c->call, first, second, given)) {
         add_new(c, given[0], given[1]);
     }
-    return !speculates;
+    return false;
 }
 
 // In place of ODE: a pair whose boxes overlap or may do so in the step.
@@ -300,15 +280,10 @@ static void offer_close(space_call *c)
     int first = d->closes;
     d->busy = true;
     sprag_scratch_reset(&d->scratch);
-    if (sprag_ode_find_wanted(d->geometry, &c->call, !c->instead && !(c->reach > 0), add_reach,
-                              c->instead ? is_offered : is_new, c, &d->scratch,
-                              &pairs) == SPRAG_OK) {
-        for (int i = 0; i < pairs.count; i++) {
-            add_kept(c, &pairs.pair[i]);
-        }
-    } else {
-        c->failed = true;
-    }
+    c->failed = sprag_ode_find_wanted(d->geometry, &c->call, !c->instead, add_reach,
+                                      c->instead ? is_offered : is_new, c, &d->scratch,
+                                      &pairs) != SPRAG_OK ||
+                c->failed;
     d->busy = false;
     if (c->failed) {
         warn_of_collide_memory();

@@ -32,9 +32,10 @@ void advance_velocity_at(const advance_problem *p, const sprag_contact *contact,
                          advance_moment moment, double u[3]);
 
 // Solves contacts within the work that is left; unless `exactly`, in a coarse plan, by sweeps.
-// warm: the solution's velocity on entry is a guess.
+// warm: the solution's velocity on entry is a guess. memory: of such problems, NULL: none.
 sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *problem, bool warm,
-                                    bool exactly, sprag_solution *solution, sprag_stats *stats);
+                                    bool exactly, sprag_memory *memory, sprag_solution *solution,
+                                    sprag_stats *stats);
 
 // ---- contacts.c
 

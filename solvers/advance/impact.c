@@ -149,7 +149,7 @@ static bool set_round(impact *m)
 static sprag_result solve(const impact *m, sprag_solution *solution)
 {
     sprag_stats stats = {0};
-    return advance_solve_contacts(m->run, &m->problem, false, false, solution, &stats);
+    return advance_solve_contacts(m->run, &m->problem, false, false, NULL, solution, &stats);
 }
 
 // J, a' M b of all bodies that have a mass.

@@ -115,7 +115,7 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
     // certifies.
     bool exactly = run->stats->solve.strategy != SPRAG_STRATEGY_FROZEN_FRICTION;
     sprag_result result =
-        advance_solve_contacts(run, &p->problem, false, exactly, &p->solution, &stats);
+        advance_solve_contacts(run, &p->problem, false, exactly, NULL, &p->solution, &stats);
     if (result == SPRAG_OK) {
         double share = push_share(run, p, fastest) * pow(given_share(p), advance_room_power);
         for (int i = 0; i < frame->bodies; i++) {

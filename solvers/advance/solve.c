@@ -55,7 +55,8 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
 }
 
 sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *problem, bool warm,
-                                    bool exactly, sprag_solution *solution, sprag_stats *stats)
+                                    bool exactly, sprag_memory *memory, sprag_solution *solution,
+                                    sprag_stats *stats)
 {
     bool costly = advance_event_work_is_spent(run) && !advance_is_controlled(run),
          coarse = costly && !exactly;
@@ -65,7 +66,7 @@ sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *probl
     options.work_left = &left;
     if (coarse) {
         options.budget = ADVANCE_SWEEPS;
-        options.memory = &run->frame->memory;
+        options.memory = memory;
     }
     if (coarse && run->settling) {
         options.settled_work = advance_settled_work;
@@ -235,7 +236,7 @@ static sprag_result solve_once(advance_run *run, advance_problem *p, sprag_stats
                (size_t)run->frame->bodies * sizeof *run->attempt.velocity);
     }
     return advance_solve_contacts(run, &p->problem, run->attempt.has_guess, run->attempt.exactly,
-                                  &p->solution, stats);
+                                  &run->frame->memory, &p->solution, stats);
 }
 
 static sprag_result solve_capped(advance_run *run, advance_problem *p)

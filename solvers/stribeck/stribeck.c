@@ -274,7 +274,7 @@ typedef struct budgeted {
     sprag_stats *stats;
     sprag_memory *memory;
     bool stacked;           // face on face or in trees: likely to rest
-    double known, interior; // work of both direct methods, products of blocks
+    double known, interior, settled; // work of the direct methods, products of blocks
 } budgeted;
 
 static sprag_result try_directly(budgeted *b, unsigned attempts, double most, double *work)
@@ -300,7 +300,7 @@ static sprag_result try_interior(budgeted *b)
 static void settle_known(budgeted *b, bool pays)
 {
     sprag_memory *memory = b->memory;
-    double others = b->stats->sweep_work + b->interior;
+    double others = b->stats->sweep_work + b->interior + b->settled;
     memory->known = fmin(0, memory->known + ldexp(others, -memory->failures));
     if (b->known > 0) {
         int most = b->stacked ? STRIBECK_MOST_FAILURES : STRIBECK_MOST_FAILURES_OF_HEAPS;
@@ -334,7 +334,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     const bool trees = problem->rows == 0 && contacts_form_trees(problem, moving);
     const bool cheap = trees || problem->rows > 0, near = is_near_rest(problem, NULL);
     const bool stacked = trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * moving;
-    budgeted b = {problem, options, best, stats, memory, stacked, 0, 0};
+    budgeted b = {problem, options, best, stats, memory, stacked, 0, 0, 0};
     const double most = STRIBECK_AFFORDABLE_SWEEPS * (problem->contacts + problem->rows);
     const double brief = STRIBECK_BRIEF_SWEEPS * (problem->contacts + problem->rows);
     const bool may = memory->known >= 0, first = may && (memory->rests || cheap);
@@ -349,8 +349,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
         result = try_interior(&b);
     }
     if (has_failed(result) && options->settled_work > 0) {
-        double unused = 0;
-        result = try_directly(&b, SPRAG_ATTEMPT_SETTLED, INFINITY, &unused);
+        result = try_directly(&b, SPRAG_ATTEMPT_SETTLED, INFINITY, &b.settled);
     }
     if (has_failed(result)) {
         bool more = near && options->budget < STRIBECK_REST_SWEEPS;
