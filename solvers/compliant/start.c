@@ -85,18 +85,23 @@ bool compliant_report_row_forces(compliant_run *run, const double *label, double
 
 // Sets yield speeds, by the forces that keep the current velocities of rigid rows and stops.
 // Returns the largest of these rows, m/s or rad/s. The equations of the rows are those of the last
-// evaluation.
-static double set_yield_speeds(compliant_run *run)
+// evaluation. *softest: the largest of what these rows yield by, relative to their inverse masses.
+static double set_yield_speeds(compliant_run *run, double *softest)
 {
     compliant_joints *j = run->joints;
     double most = 0;
+    *softest = 0;
     memset(j->yield_speed, 0, (size_t)(run->rows + run->stops) * sizeof *j->yield_speed);
     for (int i = 0; i < j->active.count; i++) {
         const compliant_active_row *row = &j->active.row[i];
         double yield = row->compliance * j->active.solution[i];
         j->yield_speed[row->stop >= 0 ? run->rows + row->stop : row->row] = yield;
         bool counts = row->stop >= 0 || j->rule[row->row] == COMPLIANT_RIGID;
-        most = counts ? fmax(most, fabs(yield)) : most;
+        if (counts) {
+            double rigid = run->frame->step * compliant_row_inverse_mass(run, row->row);
+            most = fmax(most, fabs(yield));
+            *softest = rigid > 0 ? fmax(*softest, row->compliance / rigid) : *softest;
+        }
     }
     return most;
 }
@@ -126,19 +131,22 @@ static bool solve_again(compliant_run *run, bool as_if_rigid)
 }
 
 // Yield speeds are those of rigid rows, except where rows contradict one another: CFM alone keeps
-// their forces finite, so it stays. false: there are no forces.
+// their forces finite, so it stays. Then rigid forces are larger by the CFM over that of rigid rows
+// (COMPLIANT_RIGID_ROW_SOFTNESS); otherwise by the CFM over what other rows leave of the inverse
+// mass, as of a spring at a long lever. false: there are no forces.
 static bool choose_yield_speeds(compliant_run *run, const double *label)
 {
     if (!evaluate_forces(run, label)) {
         return false;
     }
-    double first = set_yield_speeds(run);
+    double softest, first = set_yield_speeds(run, &softest);
+    double likely = COMPLIANT_CONTRADICTION + COMPLIANT_LEVERAGE * softest;
     if (first > COMPLIANT_YIELD_MIN * run->sizes.fastest) {
         bool contradict =
-            !solve_again(run, true) || set_yield_speeds(run) > COMPLIANT_CONTRADICTION * first;
+            !solve_again(run, true) || set_yield_speeds(run, &softest) > likely * first;
         if (contradict) {
             bool good = solve_again(run, false);
-            set_yield_speeds(run);
+            set_yield_speeds(run, &softest);
             return good;
         }
     }

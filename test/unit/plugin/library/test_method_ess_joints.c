@@ -437,6 +437,34 @@ START_TEST(yielding_joints_return_as_in_stock)
 }
 END_TEST
 
+// A box on a hinge with a torsion spring, 0.5 m away: its own inertia is a fortieth of that about
+// the hinge. The spring's rate is below and above what counts as a spring for the row alone.
+START_TEST(springs_at_long_levers_yield)
+{
+    static const double steps[] = {0.005, 0.009, 0.01, 1 / 60.0};
+    const double h = steps[_i], k = 200, damping = 20, arm = 0.5;
+    yielding *y = yielding_open(ESS, (material){.bounce = -1}, h);
+    dBodyID box = dBodyCreate(y->world);
+    dMass mass;
+    dMassSetBoxTotal(&mass, 10, 0.2, 0.2, 0.2);
+    dBodySetMass(box, &mass);
+    dJointID hinge = dJointCreateHinge(y->world, 0);
+    dJointAttach(hinge, box, 0);
+    dJointSetHingeAnchor(hinge, -arm, 0, 0);
+    dJointSetHingeAxis(hinge, 0, 1, 0);
+    dJointSetHingeParam(hinge, dParamLoStop, 0);
+    dJointSetHingeParam(hinge, dParamHiStop, 0);
+    dJointSetHingeParam(hinge, dParamStopERP, h * k / (h * k + damping));
+    dJointSetHingeParam(hinge, dParamStopCFM, 1 / (h * k + damping));
+    for (int i = 0; i * h < 5; i++) {
+        yielding_step(y);
+    }
+    double angle = fabs(dJointGetHingeAngle(hinge));
+    ck_assert_double_eq_tol(k * angle, 10 * 9.81 * arm * cos(angle), 1e-4);
+    yielding_close(y);
+}
+END_TEST
+
 // A chain of links whose stops are reached and left in turns, at lower and lower speeds: they come
 // to rest within the frame and do not chatter.
 START_TEST(stops_that_take_turns_come_to_rest)
@@ -636,6 +664,7 @@ static Suite *ess_suite(void)
     tcase_add_loop_test(joints, joints_far_apart_return, 0, 4);
     tcase_add_loop_test(joints, violated_stops_return_as_in_stock, 0, 20);
     tcase_add_loop_test(joints, yielding_joints_return_as_in_stock, 0, 3);
+    tcase_add_loop_test(joints, springs_at_long_levers_yield, 0, 4);
     tcase_add_test(joints, stops_that_take_turns_come_to_rest);
     tcase_add_loop_test(joints, unbounded_motor_stops, 0, 4);
     tcase_add_loop_test(joints, coupled_motors_are_bounded, 0, 2);
