@@ -161,9 +161,13 @@ enum { COMPLIANT_BOUNCES_MAX = 20, COMPLIANT_STOP_HITS_MAX = 40 };
 // Rows and stops of a frame. Larger: the matrix, and the work a step, may grow with the square.
 enum { COMPLIANT_ROWS_MAX = 512 };
 
-// 1/frames: rate at which a motor returns to its planned speed, and rate up to which the
-// integrator resolves a row's own spring and damper. Larger: steps of the integrator get unstable.
+// 1/frames: rate at which a motor returns to its planned speed. Larger: steps of the integrator get
+// unstable.
 enum { COMPLIANT_CATCH_UP = 3 };
+
+// 1/frames: rate up to which the integrator resolves a row's own spring and damper. Larger: more
+// steps; smaller: springs that carry what stands on contacts yield too little.
+enum { COMPLIANT_RESOLVED = 30 };
 
 // Difference of a normal from that of a face that counts as none. Larger: rates of contacts that
 // roll off a face are wrong by so much.

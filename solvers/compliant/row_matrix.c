@@ -17,7 +17,7 @@ double compliant_row_inverse_mass(const compliant_run *run, int row)
 
 bool compliant_hardly_yields(const compliant_run *run, int row, double compliance)
 {
-    return COMPLIANT_CATCH_UP * compliance <=
+    return COMPLIANT_RESOLVED * compliance <=
            run->frame->step * compliant_row_inverse_mass(run, row);
 }
 
