@@ -13,6 +13,11 @@ enum { CONTACTS_MASK = 0xffff }; // of the flags of dCollide: the most contacts
 // small triangles merge; smaller: points on a common edge of two triangles are counted twice.
 static const double POINT_TOLERANCE = 1e-7, NORMAL_TOLERANCE = 1e-3;
 
+// Depths that differ by less than this share of the distance from the middle of all points do not
+// decide which points are kept. Greater: the deepest point may be left out; smaller: geoms at rest
+// change their points by rounding.
+static const double DEEPER = 1e-3;
+
 // m: a point this near to a triangle is on it. Greater: corners of small triangles share what is
 // apart; smaller: edges count as seen from the side by rounding.
 static const double SAME_POINT = 1e-9;
@@ -180,8 +185,6 @@ static void swap(point *a, point *b)
 // Brings the points to keep to the front: first the deepest one, then each time the one that is
 // farthest from those that are kept already. Where depths differ by less than DEEPER of the
 // distance from the middle, the outermost one is first, so that geoms at rest keep their points.
-static const double DEEPER = 1e-3;
-
 static void choose(points *all, int most)
 {
     point middle = {0};

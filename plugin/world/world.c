@@ -13,8 +13,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static world_state *worlds; // by id; under the lock
 static int last_number;
 
-// The number of worlds with records, and of those for which sprag answers collision calls, plus 1 if
-// the environment asks for it; -1: the environment has not been read yet.
+// The number of worlds with records, and of those for which sprag answers collision calls, plus 1
+// if the environment asks for it; -1: the environment has not been read yet.
 static atomic_int recording = -1, answering = -1;
 
 // Increased whenever an answer of world_that_collides may change.

@@ -86,9 +86,9 @@ bool world_any_is_recorded(void);
 // Whether sprag answers collision calls of some world (settings_collide), or may do so.
 bool world_any_collides(void);
 
-// The state of a world for which sprag answers collision calls: by its settings, or for a comparison
-// in place with a method that does. It is made if the environment asks for one of the two. The last
-// answer is kept per thread. NULL: ODE answers, or ODE or memory lack.
+// The state of a world for which sprag answers collision calls: by its settings, or for a
+// comparison in place with a method that does. It is made if the environment asks for one of the
+// two. The last answer is kept per thread. NULL: ODE answers, or ODE or memory lack.
 world_state *world_that_collides(dWorldID id);
 
 // The record of a world; NULL: its calls are not recorded, or no memory.

@@ -140,10 +140,9 @@ static bool choose_yield_speeds(compliant_run *run, const double *label)
         return false;
     }
     double softest, first = set_yield_speeds(run, &softest);
-    double likely = COMPLIANT_CONTRADICTION + COMPLIANT_LEVERAGE * softest;
+    double most = COMPLIANT_CONTRADICTION + COMPLIANT_LEVERAGE * softest;
     if (first > COMPLIANT_YIELD_MIN * run->sizes.fastest) {
-        bool contradict =
-            !solve_again(run, true) || set_yield_speeds(run, &softest) > likely * first;
+        bool contradict = !solve_again(run, true) || set_yield_speeds(run, &softest) > most * first;
         if (contradict) {
             bool good = solve_again(run, false);
             set_yield_speeds(run, &softest);

@@ -273,7 +273,7 @@ typedef struct budgeted {
     sprag_best *best;
     sprag_stats *stats;
     sprag_memory *memory;
-    bool stacked;           // face on face or in trees: likely to rest
+    bool stacked;                    // face on face or in trees: likely to rest
     double known, interior, settled; // work of the direct methods, products of blocks
 } budgeted;
 
@@ -306,9 +306,11 @@ static void settle_known(budgeted *b, bool pays)
         int most = b->stacked ? STRIBECK_MOST_FAILURES : STRIBECK_MOST_FAILURES_OF_HEAPS;
         int failures = memory->failures + (pays ? -1 : 1);
         memory->failures = failures < 0 ? 0 : failures > most ? most : failures;
-        memory->known -= pays ? 0 : b->known;
-        memory->interior =
-            pays ? fmax(0, memory->interior) : memory->interior; // it may have helped
+        if (pays) { // the interior-point method, which may have brought it here, owes nothing
+            memory->interior = fmax(0, memory->interior);
+        } else {
+            memory->known -= b->known;
+        }
     }
 }
 

@@ -92,8 +92,8 @@ static const double STRIBECK_HARD = 0.5;
 // longer (jenga 3.1 and 3.8 instead of 2.7 and 3.3 times Q20 with 0.2); smaller: walls and leaning
 // planks find rest later (0.1: 5 of 24 not in 600 steps).
 static const double STRIBECK_GAP_SHARE = 0.15;
-// Solves that the interior-point method may owe: a tower of 54 blocks is at rest after 60. Fewer: it
-// trembles for ever; more: what a ball is about to hit takes longer.
+// Solves that the interior-point method may owe: a tower of 54 blocks is at rest after 60. Fewer:
+// it trembles for ever; more: what a ball is about to hit takes longer.
 static const double STRIBECK_LONGEST_RUN = 100;
 
 // ---- Continuation (strategy.c)
