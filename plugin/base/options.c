@@ -225,14 +225,45 @@ static const char *nearest_option(slice name)
     return nearest;
 }
 
-// The names of all methods, with ", " between them, cut to the size.
-static const char *method_names(char *text, size_t size)
+// ---- What belongs to a name
+
+static const option *find_option(slice name)
+{
+    for (int i = 0; i < OPTIONS; i++) {
+        if (is(name, options[i].name)) {
+            return &options[i];
+        }
+    }
+    return NULL;
+}
+
+// The options of `advance` also plan the frames of `ess`, and those of `stribeck` the solves of
+// both.
+static bool is_heeded(const option *o, const method *m)
+{
+    if (o->kind == METHOD) {
+        return true;
+    }
+    if (o->offset == AT(contacts) || o->offset == AT(speculative) ||
+        o->offset == AT(stiffness.arcs)) {
+        return m->ours && !m->keeps_distance;
+    }
+    return strncmp(o->name, "ode.", 4) == 0       ? !m->ours
+           : strncmp(o->name, "advance.", 8) == 0 ? m->keeps_distance
+           : strncmp(o->name, "ess.", 4) == 0     ? m->is_compliant
+                                                  : m->ours;
+}
+
+// The names of the methods that heed an option, or of all (NULL), with ", " between them, cut.
+static const char *method_names(const option *o, char *text, size_t size)
 {
     size_t length = 0;
     text[0] = '\0';
     for (const method *m = methods; m->name && length < size; m++) {
-        int more = snprintf(text + length, size - length, "%s%s", length ? ", " : "", m->name);
-        length += (size_t)(more > 0 ? more : 0);
+        if (!o || is_heeded(o, m)) {
+            int more = snprintf(text + length, size - length, "%s%s", length ? ", " : "", m->name);
+            length += (size_t)(more > 0 ? more : 0);
+        }
     }
     return text;
 }
@@ -314,7 +345,7 @@ static bool read_method(settings *s, slice value, char *message)
     if (!m) {
         char text[NAME_MAX_LENGTH + 4], names[MESSAGE_MAX / 2];
         snprintf(message, MESSAGE_MAX, "no method is called \"%s\"; the methods are %s",
-                 shown((slice){value.at, name}, text), method_names(names, sizeof names));
+                 shown((slice){value.at, name}, text), method_names(NULL, names, sizeof names));
         return false;
     }
     s->method = m;
@@ -383,26 +414,49 @@ static bool read_entry(settings *s, slice entry, char *message)
     }
     slice name = trimmed((slice){entry.at, (size_t)(equals - entry.at)});
     slice value = {equals + 1, entry.length - (size_t)(equals + 1 - entry.at)};
-    for (int i = 0; i < OPTIONS; i++) {
-        if (is(name, options[i].name)) {
-            return read_value(s, &options[i], trimmed(value), message);
-        }
-    }
-    return refuse_name(name, message);
+    const option *o = find_option(name);
+    return o ? read_value(s, o, trimmed(value), message) : refuse_name(name, message);
+}
+
+// The next entry of a string; empty ones come from joining. *at: behind it.
+static slice next_entry(const char **at)
+{
+    size_t length = strcspn(*at, ",");
+    slice entry = trimmed((slice){*at, length});
+    *at += length + ((*at)[length] == ',');
+    return entry;
 }
 
 bool settings_read(settings *s, const char *string, char *message)
 {
     settings next = *s;
     for (const char *at = string; *at;) {
-        size_t length = strcspn(at, ",");
-        slice entry = trimmed((slice){at, length});
-        if (entry.length && !read_entry(&next, entry, message)) { // empty ones come from joining
+        slice entry = next_entry(&at);
+        if (entry.length && !read_entry(&next, entry, message)) {
             return false;
         }
-        at += length + (at[length] == ',');
     }
     *s = next;
+    return true;
+}
+
+bool settings_are_heeded(const char *string, const method *const m[], int count, char *message)
+{
+    for (const char *at = string; *at;) {
+        slice entry = next_entry(&at);
+        const option *o = find_option(trimmed((slice){entry.at, strcspn(entry.at, "=")}));
+        bool heeded = !o;
+        for (int i = 0; i < count && !heeded; i++) {
+            heeded = is_heeded(o, m[i]);
+        }
+        if (!heeded) {
+            char names[MESSAGE_MAX / 2];
+            snprintf(message, MESSAGE_MAX, "%s has no effect under %s; methods that heed it: %s",
+                     o->name, count == 1 ? m[0]->name : "these methods",
+                     method_names(o, names, sizeof names));
+            return false;
+        }
+    }
     return true;
 }
 

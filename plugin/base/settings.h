@@ -67,6 +67,10 @@ bool settings_speculate(const settings *s);
 // message (MESSAGE_MAX bytes) which name or value is wrong and which ones are allowed.
 bool settings_read(settings *s, const char *string, char *message);
 
+// Whether each option of a string that settings_read takes has an effect under one of the methods.
+// If not, it writes to message (MESSAGE_MAX bytes) which one has none, and which methods heed it.
+bool settings_are_heeded(const char *string, const method *const m[], int count, char *message);
+
 // Prints the table of options: name, default, range, unit, meaning; and the methods.
 void settings_help(FILE *to);
 

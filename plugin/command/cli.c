@@ -47,7 +47,7 @@ static void print_help(FILE *to)
     }
     fputs("\n"
           "  --version    prints the version\n"
-          "  -h, --help   prints this text; after a command: the text of that command\n"
+          "  -h, --help   prints this text; before or after a command: the text of that command\n"
           "\n"
           "Exit code: 0 done, 1 failed, 2 wrong arguments; of exec: that of the program.\n"
           "\n"
@@ -69,7 +69,9 @@ static int read_nothing(int argc, char **argv, const char *help)
     if (found != -1) {
         return cli_bad_option(found, argv);
     }
-    return optind == argc ? -1 : cli_fail(EXIT_USAGE, "%s takes no arguments", argv[0]);
+    return optind == argc ? -1
+                          : cli_fail(EXIT_USAGE, "%s takes no arguments; see sprag %s --help",
+                                     argv[0], argv[0]);
 }
 
 static int list(int argc, char **argv)
@@ -109,23 +111,40 @@ static int print_options(int argc, char **argv)
     return code;
 }
 
+static const subcommand *find_subcommand(const char *name)
+{
+    const subcommand *s = subcommands;
+    while (s->name && strcmp(s->name, name) != 0) {
+        s++;
+    }
+    return s->name ? s : NULL;
+}
+
 static int run(int argc, char **argv)
 {
     const char *name = argv[1];
-    for (const subcommand *s = subcommands; s->name; s++) {
-        if (strcmp(s->name, name) == 0) {
-            return s->run(argc - 1, argv + 1);
-        }
+    const subcommand *s = find_subcommand(name);
+    bool version = strcmp(name, "--version") == 0 || strcmp(name, "version") == 0;
+    bool asks = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0;
+    if (s) {
+        return s->run(argc - 1, argv + 1);
     }
-    if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+    if (!version && !asks) {
+        return cli_fail(EXIT_USAGE, "\"%s\" is not a command; see sprag --help", name);
+    }
+    if (asks && argc == 3 && (s = find_subcommand(argv[2]))) {
+        return s->run(2, (char *[]){argv[2], "--help", NULL});
+    }
+    if (argc > 2) {
+        return cli_fail(EXIT_USAGE, "%s takes %s, not \"%s\"", name,
+                        asks ? "one command of sprag" : "no arguments", argv[2]);
+    }
+    if (version) {
         printf("sprag %s\n", sprag_version());
-        return EXIT_SUCCESS;
-    }
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+    } else {
         print_help(stdout);
-        return EXIT_SUCCESS;
     }
-    return cli_fail(EXIT_USAGE, "\"%s\" is not a command; see sprag --help", name);
+    return EXIT_SUCCESS;
 }
 
 // With libsprag.so in LD_PRELOAD, method=ode of this command would be stepped by that library.

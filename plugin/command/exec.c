@@ -381,12 +381,15 @@ int cli_exec(int argc, char **argv)
     if (optind == argc) {
         return cli_fail(EXIT_USAGE, "the name of a program is missing; see sprag exec --help");
     }
-    if (!cli_read_settings(&s, options) ||
+    if (!cli_read_settings(&s, options, method_name) ||
         (method_name && !cli_read_method(&s, method_name, strlen(method_name)))) {
         return EXIT_USAGE;
     }
     if (!cli_names_file("stats", stats) || !cli_names_file("record", record)) {
         return EXIT_USAGE;
+    }
+    if (!quiet) {
+        cli_note_unheeded(options, &(const method *){s.method}, 1);
     }
     if (!set_file("SPRAG_STATS", "stats", stats) || !set_file("SPRAG_RECORD", "record", record)) {
         return EXIT_FAILURE;

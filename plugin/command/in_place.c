@@ -52,6 +52,15 @@ static bool read_number(double *to, const char *name, const char *text, double l
     return true;
 }
 
+static bool read_count(double *to, const char *name, const char *text, double most)
+{
+    if (!text_read_integer(text, to) || !(*to >= 1 && *to <= most)) {
+        cli_fail(0, "%s: \"%s\" is not a whole number from 1 to %g", name, text, most);
+        return false;
+    }
+    return true;
+}
+
 static bool read_option(in_place *p, int found, char *const *argv)
 {
     double every = p->data.every;
@@ -67,13 +76,13 @@ static bool read_option(in_place *p, int found, char *const *argv)
         p->data.under = optarg;
         break;
     case 'n':
-        fine = read_number(&p->steps, "--steps", optarg, 1, steps_max);
+        fine = read_count(&p->steps, "--steps", optarg, steps_max);
         break;
     case 't':
         fine = read_number(&p->seconds, "--seconds", optarg, 1e-7, seconds_max);
         break;
     case 'e':
-        fine = read_number(&every, "--every", optarg, 1, 1e9);
+        fine = read_count(&every, "--every", optarg, 1e9);
         p->data.every = (int)every;
         break;
     case 'p':
@@ -170,7 +179,7 @@ static int read_arguments(in_place *p, int argc, char **argv)
         return cli_fail(EXIT_USAGE, "\"%s\": models and a program cannot be compared together",
                         argv[optind]);
     }
-    if (!cli_read_settings(&s, p->data.options) ||
+    if (!cli_read_settings(&s, p->data.options, true) ||
         !cli_read_method(&s, p->data.under, strlen(p->data.under)) ||
         !choices_add(p->data.method, &p->data.methods, p->names ? p->names : default_methods)) {
         return EXIT_USAGE;
@@ -348,6 +357,9 @@ int cli_in_place(int argc, char **argv)
 {
     in_place p = {.data = {.options = "", .under = "ode", .every = EVERY}, .patience = patience};
     int code = read_arguments(&p, argc, argv);
+    if (code < 0 && ((p.json && !cli_can_write(p.json)) || (p.page && !cli_can_write(p.page)))) {
+        code = EXIT_FAILURE;
+    }
     if (code < 0) {
         table_choose_style(p.markdown);
         code = p.data.whole ? compare_whole_runs(&p) : compare_states(&p);

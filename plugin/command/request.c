@@ -73,23 +73,26 @@ bool choices_add(choice *choices, int *count, const char *names)
     return true;
 }
 
+void choices_note_unheeded(const choice *choices, int count, const char *options)
+{
+    const method *m[METHODS_MAX];
+    for (int i = 0; i < count; i++) {
+        m[i] = choices[i].method;
+    }
+    cli_note_unheeded(options, m, count);
+}
+
 // The methods of a comparison are its columns; one in the options would go unheeded.
 static bool choose_methods(request *r, const char *names, const char *default_methods)
 {
     settings s;
-    char message[MESSAGE_MAX];
-    if (!cli_read_settings(&s, r->options)) {
+    names = names ? names : default_methods;
+    if (!cli_read_settings(&s, r->options, names) ||
+        !choices_add(r->method, &r->methods, names ? names : s.method->name)) {
         return false;
     }
-    if (names || default_methods) {
-        settings without = {.stribeck = s.stribeck};
-        if (!settings_read(&without, r->options, message) || without.method) {
-            cli_fail(0, "give the method by -m only, not in -o");
-            return false;
-        }
-        return choices_add(r->method, &r->methods, names ? names : default_methods);
-    }
-    return choices_add(r->method, &r->methods, s.method->name);
+    choices_note_unheeded(r->method, r->methods, r->options);
+    return true;
 }
 
 static bool choose_models(request *r, int argc, char **argv, bool all)
@@ -131,7 +134,9 @@ int request_read(request *r, int argc, char **argv, const char *help, const char
         {"seconds", required_argument, NULL, 't'}, {"json", no_argument, NULL, 'j'},
         {"all", no_argument, NULL, 'a'},           {"record", required_argument, NULL, 'r'},
         {"report", required_argument, NULL, 'p'},  {"markdown", no_argument, NULL, 'M'},
-        {"whole", no_argument, NULL, 'w'},         {0},
+        {"whole", no_argument, NULL, 'w'},         {"every", no_argument, NULL, 'P'},
+        {"under", no_argument, NULL, 'P'},         {"steps", no_argument, NULL, 'P'},
+        {"patience", no_argument, NULL, 'P'},      {0},
     };
     const char *names = NULL;
     bool all = false, markdown = false, fine = true;
@@ -172,6 +177,10 @@ int request_read(request *r, int argc, char **argv, const char *help, const char
             r->report = optarg;
             fine = cli_names_file("report", optarg);
             break;
+        case 'P':
+            return cli_fail(EXIT_USAGE,
+                            "%s is an option for programs: sprag compare %s ... -- PROGRAM",
+                            argv[optind - 1], argv[optind - 1]);
         default:
             return cli_bad_option(found, argv);
         }

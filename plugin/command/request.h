@@ -35,4 +35,7 @@ void request_free(request *r);
 // METHODS_MAX. false: after printing why.
 bool choices_add(choice *choices, int *count, const char *names);
 
+// cli_note_unheeded for the methods of choices.
+void choices_note_unheeded(const choice *choices, int count, const char *options);
+
 #endif

@@ -254,7 +254,8 @@ static bool close_tables(csv *c, bool done, const char *directory)
     return done;
 }
 
-bool export_csv(const char *recording, const char *directory, char message[REPORT_MESSAGE])
+bool export_csv(const char *recording, const char *directory, const char **end,
+                char message[REPORT_MESSAGE])
 {
     csv c = {.message = message};
     sprag_recording r;
@@ -280,13 +281,14 @@ bool export_csv(const char *recording, const char *directory, char message[REPOR
     while (done && sprag_recording_next(&r)) {
         print_frame(&c, &r);
     }
+    *end = recording_end(&r);
     sprag_recording_close(&r);
     done = close_tables(&c, done, directory);
     write_guard_end(&guard);
     return done;
 }
 
-long export_count(const char *recording, bool *truncated, char message[REPORT_MESSAGE])
+long export_count(const char *recording, const char **end, char message[REPORT_MESSAGE])
 {
     sprag_recording r;
     long count = 0;
@@ -297,7 +299,7 @@ long export_count(const char *recording, bool *truncated, char message[REPORT_ME
     while (sprag_recording_next(&r)) {
         count++;
     }
-    *truncated = r.truncated || r.damaged;
+    *end = recording_end(&r);
     sprag_recording_close(&r);
     return count;
 }

@@ -157,7 +157,7 @@ int cli_dump(int argc, char **argv)
     if (step && (step[strspn(step, "0123456789")] || strtol(step, NULL, 10) < 1)) {
         return cli_fail(EXIT_USAGE, "--step %s is no number of a step; the first is 1", step);
     }
-    if (!cli_read_settings(&s, options)) {
+    if (!cli_read_settings(&s, options, false)) {
         return EXIT_USAGE;
     }
     if (!set_file(file) || (step && setenv("SPRAG_DUMP_STEP", step, 1) != 0)) {

@@ -22,19 +22,13 @@ static const char help[] =
     "Of a run that was killed, the whole steps are taken. A pipe is read as it is written, by one\n"
     "of --csv and --count.\n";
 
-static int print_count(const char *recording)
+static bool print_count(const char *recording, const char **end, char message[REPORT_MESSAGE])
 {
-    char message[REPORT_MESSAGE];
-    bool truncated = false;
-    long count = export_count(recording, &truncated, message);
-    if (count < 0) {
-        return cli_fail(EXIT_FAILURE, "%s", message);
+    long count = export_count(recording, end, message);
+    if (count >= 0) {
+        printf("%ld\n", count);
     }
-    printf("%ld\n", count);
-    if (truncated) {
-        cli_note("%s ends within a step, which is left out", recording);
-    }
-    return EXIT_SUCCESS;
+    return count >= 0;
 }
 
 int cli_export(int argc, char **argv)
@@ -76,9 +70,12 @@ int cli_export(int argc, char **argv)
     if ((gltf || (csv && count)) && !cli_can_read_again(recording)) {
         return EXIT_FAILURE;
     }
-    if ((csv && !export_csv(recording, csv, message)) ||
-        (gltf && !export_gltf(recording, gltf, message))) {
+    const char *end = NULL;
+    if ((csv && !export_csv(recording, csv, &end, message)) ||
+        (gltf && !export_gltf(recording, gltf, &end, message)) ||
+        (count && !print_count(recording, &end, message))) {
         return cli_fail(EXIT_FAILURE, "%s", message);
     }
-    return count ? print_count(recording) : EXIT_SUCCESS;
+    cli_note_end(recording, end);
+    return EXIT_SUCCESS;
 }

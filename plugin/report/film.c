@@ -213,6 +213,13 @@ int film_worst(const film_world *w, size_t figure)
     return worst;
 }
 
+const char *recording_end(const sprag_recording *r)
+{
+    return r->truncated ? "ends within a step, which is left out"
+           : r->damaged ? "is damaged: steps from there on are left out"
+                        : NULL;
+}
+
 // ---- two passes: the figures, then the frames that are kept
 
 static bool read_figures(film *f, sprag_recording *r)
@@ -223,8 +230,7 @@ static bool read_figures(film *f, sprag_recording *r)
             return false;
         }
     }
-    f->truncated = r->truncated;
-    f->damaged = r->damaged;
+    f->end = recording_end(r);
     return true;
 }
 

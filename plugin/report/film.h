@@ -62,8 +62,11 @@ typedef struct film {
     char file[4096];
     film_world *world;
     int worlds, world_room;
-    bool truncated, damaged;
+    const char *end; // recording_end
 } film;
+
+// Why the reader has stopped before the end of the file; NULL: it has not.
+const char *recording_end(const sprag_recording *r);
 
 // Loads the figures of all steps and the content of at most `frames` of each world: evenly spaced
 // ones, and those of the worst steps. false: message says why. film_free in either case.

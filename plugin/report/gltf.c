@@ -396,10 +396,12 @@ static bool write_film(const film *f, const char *file, char message[REPORT_MESS
     return done;
 }
 
-bool export_gltf(const char *recording, const char *file, char message[REPORT_MESSAGE])
+bool export_gltf(const char *recording, const char *file, const char **end,
+                 char message[REPORT_MESSAGE])
 {
     film f;
     bool done = film_load(&f, recording, FRAMES_MOST, message) && write_film(&f, file, message);
+    *end = f.end;
     film_free(&f);
     return done;
 }

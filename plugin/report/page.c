@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "say.h"
+
 // The template, as bytes.
 __asm__(".section .rodata\n"
         ".globl page_template, page_template_end\n"
@@ -245,8 +247,8 @@ static json_t *run_of(const film *f, const film_world *w)
     }
     return json_pack("{s:s, s:s, s:i, s:o, s:s, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "method",
                      w->method, "file", f->file, "world", (int)w->number, "header", header_of(f),
-                     "hash", hash, "truncated", f->truncated || f->damaged, "total", w->steps,
-                     "steps", steps_of(w), "bodies", bodies, "shapes", shapes_of(f, w), "frames",
+                     "hash", hash, "truncated", f->end != NULL, "total", w->steps, "steps",
+                     steps_of(w), "bodies", bodies, "shapes", shapes_of(f, w), "frames",
                      frames_of(w), "poses", poses_of(w), "contacts", contacts_of(w));
 }
 
@@ -285,8 +287,11 @@ static bool load(const page *p, film *films, char message[REPORT_MESSAGE])
             }
         }
         if (need <= room || frames < 10) {
-            return true;
+            break;
         }
+    }
+    for (int i = 0; i < p->recordings && !p->passing; i++) {
+        cli_note_end(p->recording[i], films[i].end);
     }
     return true;
 }

@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "film.h"
 #include "report_cli.h"
 #include "rerun.h"
 #include "say.h"
@@ -157,7 +159,8 @@ static int report(const difference *d)
     return EXIT_FAILURE;
 }
 
-static int compare_files(const char *recorded, const char *again)
+// ended: the exit code of the command.
+static int compare_files(const char *recorded, const char *again, int ended)
 {
     sprag_recording a, b;
     if (!sprag_recording_open(&a, recorded)) {
@@ -165,10 +168,17 @@ static int compare_files(const char *recorded, const char *again)
     }
     if (!sprag_recording_open(&b, again)) {
         sprag_recording_close(&a);
-        return cli_fail(EXIT_FAILURE, "the command has not stepped a world");
+        bool is_told = ended == EXIT_CANNOT_EXECUTE || ended == EXIT_NOT_FOUND;
+        return is_told
+                   ? EXIT_FAILURE
+                   : cli_fail(EXIT_FAILURE,
+                              "the command has ended with code %d and not stepped a world", ended);
     }
     difference d = compare(&a, &b);
     int code = report(&d);
+    if (ended > 0 && code != EXIT_SUCCESS) {
+        cli_note("the command has ended with code %d", ended);
+    }
     sprag_recording_close(&a);
     sprag_recording_close(&b);
     return code;
@@ -187,6 +197,7 @@ static json_t *header_of(const char *file, long *steps)
     for (*steps = 0; sprag_recording_next(&r);) {
         ++*steps;
     }
+    cli_note_end(file, recording_end(&r));
     sprag_recording_close(&r);
     if (!header) {
         cli_fail(0, "%s: its first line is no JSON: %s", file, error.text);
@@ -214,11 +225,13 @@ static int replay(const char *recorded, char *method, const char *again)
         unlink(plan);
     }
     json_decref(header);
-    int code = ended < 0 ? EXIT_FAILURE : compare_files(recorded, again);
-    if (ended > 0 && code != EXIT_SUCCESS) {
-        cli_note("the command has ended with code %d", ended);
-    }
-    return code;
+    return ended < 0 ? EXIT_FAILURE : compare_files(recorded, again, ended);
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat p, q;
+    return stat(a, &p) == 0 && stat(b, &q) == 0 && p.st_dev == q.st_dev && p.st_ino == q.st_ino;
 }
 
 int cli_replay(int argc, char **argv)
@@ -251,8 +264,12 @@ int cli_replay(int argc, char **argv)
         !cli_names_file("record", kept)) {
         return EXIT_USAGE;
     }
-    if (!cli_can_read_again(argv[optind])) {
+    if (!cli_can_read_again(argv[optind]) || (kept && !cli_can_write(kept))) {
         return EXIT_FAILURE;
+    }
+    if (kept && is_same_file(kept, argv[optind])) {
+        return cli_fail(EXIT_FAILURE, "%s is the recording itself: give --record another file",
+                        kept);
     }
     if (kept && (*kept == '/' || getcwd(directory, sizeof directory))) {
         snprintf(file, sizeof file, "%s%s%s", directory, *directory ? "/" : "", kept);

@@ -1,11 +1,14 @@
 #define _GNU_SOURCE 1 // vasprintf
 #include "say.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "text.h"
 
@@ -70,6 +73,13 @@ void cli_note(const char *format, ...)
     va_end(arguments);
 }
 
+void cli_note_end(const char *recording, const char *end)
+{
+    if (end) {
+        cli_note("%s %s", recording, end);
+    }
+}
+
 bool cli_names_file(const char *option, const char *name)
 {
     if (name && !*name) {
@@ -86,6 +96,23 @@ bool cli_can_read_again(const char *name)
         cli_fail(0, "%s is a pipe, and is read more than once: write it to a file first", name);
     }
     return !is_pipe;
+}
+
+// Does not open a pipe, whose reader would see its end, and removes the file that it has made.
+bool cli_can_write(const char *name)
+{
+    struct stat is;
+    bool is_new = lstat(name, &is) != 0;
+    if (!is_new && stat(name, &is) == 0 && S_ISFIFO(is.st_mode)) {
+        return true;
+    }
+    int descriptor = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) {
+        cli_fail(0, "cannot write to %s: %s", name, strerror(errno));
+        return false;
+    }
+    close(descriptor);
+    return !is_new || unlink(name) == 0;
 }
 
 int cli_bad_option(int found, char *const *argv)
@@ -117,10 +144,31 @@ static bool read_over(settings *s, const char *options, const char *where)
     return true;
 }
 
-bool cli_read_settings(settings *s, const char *options)
+bool cli_read_settings(settings *s, const char *options, bool has_method)
 {
     *s = settings_defaults();
-    return read_over(s, getenv("SPRAG_OPTIONS"), "SPRAG_OPTIONS") && read_over(s, options, "-o");
+    if (!read_over(s, getenv("SPRAG_OPTIONS"), "SPRAG_OPTIONS")) {
+        return false;
+    }
+    const method *before = s->method;
+    s->method = NULL;
+    if (!read_over(s, options, "-o")) {
+        return false;
+    }
+    if (s->method && has_method) {
+        cli_fail(0, "give the method by -m only, not in -o");
+        return false;
+    }
+    s->method = s->method ? s->method : before;
+    return true;
+}
+
+void cli_note_unheeded(const char *options, const method *const m[], int count)
+{
+    char message[MESSAGE_MAX];
+    if (options && !settings_are_heeded(options, m, count, message)) {
+        cli_note("%s", message);
+    }
 }
 
 bool cli_read_method(settings *s, const char *name, size_t length)

@@ -16,6 +16,9 @@ enum { EXIT_USAGE = 2, EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };
 int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2))); // "sprag: note: "
 
+// Prints a note on the end of a recording: what is wrong with it, or nothing for NULL.
+void cli_note_end(const char *recording, const char *end);
+
 // false, after a message: the name behind the option is empty. NULL: the option was not given.
 bool cli_names_file(const char *option, const char *name);
 
@@ -23,13 +26,20 @@ bool cli_names_file(const char *option, const char *name);
 // for its writer.
 bool cli_can_read_again(const char *name);
 
+// false, after a message: the file cannot be written. To be asked before a run whose end writes it.
+bool cli_can_write(const char *name);
+
 // Prints which option getopt_long has refused; its option string begins with ':' or "+:". Returns
 // EXIT_USAGE.
 int cli_bad_option(int found, char *const *argv);
 
 // Reads SPRAG_OPTIONS, then options (NULL for none), over the defaults. "help" prints the options
-// and ends the program. Returns false after printing why, when one of the two cannot be read.
-bool cli_read_settings(settings *s, const char *options);
+// and ends the program. Returns false after printing why, when one of the two cannot be read, or
+// both -m and the options name a method.
+bool cli_read_settings(settings *s, const char *options, bool has_method);
+
+// Prints a note on an option (NULL: there are none) that none of the methods heeds.
+void cli_note_unheeded(const char *options, const method *const m[], int count);
 
 // Chooses the method of this name, which has so many letters. Returns false after printing why not.
 bool cli_read_method(settings *s, const char *name, size_t length);

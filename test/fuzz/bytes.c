@@ -54,6 +54,7 @@ static void read_frame(const sprag_recording *r)
 bool fuzz_recording(const uint8_t *data, size_t size)
 {
     char name[64], folder[] = "/tmp/sprag_fuzz_XXXXXX", file[64], message[REPORT_MESSAGE] = "";
+    const char *end;
     int descriptor = memfd_create("recording", 0);
     bool fine = descriptor >= 0 && write(descriptor, data, size) == (ssize_t)size;
     snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
@@ -68,7 +69,7 @@ bool fuzz_recording(const uint8_t *data, size_t size)
     }
     if (mkdtemp(folder)) {
         snprintf(file, sizeof file, "%s/film.glb", folder);
-        fine &= export_gltf(name, file, message) || *message;
+        fine &= export_gltf(name, file, &end, message) || *message;
         unlink(file);
         rmdir(folder);
     }

@@ -73,12 +73,40 @@ refuses 2 "$sprag" compare --all slope
 refuses 2 "$sprag" compare --all -- true
 refuses 2 "$sprag" run slope stack
 refuses 2 "$sprag" run slope -m ode,stribeck
+refuses 2 "$sprag" run slope -m ess -o method=ess
+refuses 2 "$sprag" exec -m stribeck -o effort=exact,method=ess true
+refuses 2 "$sprag" compare -o method=ess -- true
 for words in run compare exec export replay report dump 'run slope -z' 'run slope -m' 'exec -z true' 'exec --stats' \
     'dump x.json --step 0 slope' 'export ok.sprec' 'run pile:0' 'run pile:1e3' 'run pile:99999999999' 'run pile:' \
     'run slope --step 1e-9' 'run slope --step 1,5' 'run slope --seconds nan' 'run slope --seconds 0x10'; do
     # shellcheck disable=SC2086 # words
     refuses 2 "$sprag" $words
 done
+
+for words in 'help nothing' 'help exec run' '--version now' 'compare slope --every 5' 'run slope --steps 5' \
+    'compare --steps 1.5 -- true' 'compare --every 2.5 -- true' 'report ok.sprec ok.sprec'; do
+    # shellcheck disable=SC2086 # words
+    refuses 2 "$sprag" $words
+done
+for command in exec compare run export report replay dump list options; do
+    cmp -s <("$sprag" help $command) <("$sprag" $command --help) || fail "help $command"
+done
+
+# An option that no method of the command heeds.
+notes() { # NOTE COMMAND...
+    local note=$1
+    shift
+    "$@" 2>err >out || fail "$*: $(cat err)"
+    [ "$(cat err)" = "${note:+sprag: note: $note}" ] || fail "$*: $(cat err)"
+}
+notes 'advance.error has no effect under stribeck; methods that heed it: advance, ess' "$sprag" run slope --seconds 0.1 -o advance.error=1e-4
+notes 'ess.steps has no effect under these methods; methods that heed it: ess' "$sprag" compare slope --seconds 0.1 -o effort=exact,ess.steps=9
+notes '' "$sprag" run slope --seconds 0.1 -o method=advance,advance.error=1e-4,effort=exact
+notes '' "$sprag" compare slope --seconds 0.1 -o ode.erp=0.3,stribeck.arcs=1
+notes '' "$sprag" exec -q -o advance.error=1e-4 true
+printf '#!/bin/sh\n' >script && chmod +x script
+SPRAG_OPTIONS=method=ode notes 'effort has no effect under ode; methods that heed it: stribeck, advance, ess' \
+    "$sprag" exec -o effort=exact ./script
 
 # What fails later.
 mkdir folder
@@ -90,6 +118,16 @@ refuses 1 "$sprag" export ok.sprec --csv missing/folder
 refuses 1 "$sprag" export ok.sprec --gltf missing/file
 refuses 1 "$sprag" export ok.sprec --gltf /dev/full
 refuses 1 "$sprag" report missing/page.html ok.sprec
+cp ok.sprec same.sprec
+refuses 1 "$sprag" replay same.sprec --record same.sprec
+refuses 1 "$sprag" replay ok.sprec --record folder
+cmp -s ok.sprec same.sprec || fail "replay writes over its recording"
+
+# A file for the end of a run is tried before the run.
+for file in --json --report; do
+    refuses 1 "$sprag" compare $file missing/file -- sh -c 'echo the program runs'
+done
+refuses 1 "$sprag" run slope --report folder
 for words in list options --help --version 'run slope --seconds 0.1' 'run slope --seconds 0.1 --json' 'export ok.sprec --count'; do
     # shellcheck disable=SC2086 # words
     "$sprag" $words >/dev/full 2>err && fail "$words succeeds without its output"

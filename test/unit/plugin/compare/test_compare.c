@@ -359,8 +359,8 @@ END_TEST
 START_TEST(refuses_bad_arguments)
 {
     static const char *const cases[][2] = {
-        {"--every 0 -- /bin/true", "--every: \"0\" is not a number from 1"},
-        {"--steps x -- /bin/true", "--steps: \"x\" is not a number"},
+        {"--every 0 -- /bin/true", "--every: \"0\" is not a whole number from 1"},
+        {"--steps x -- /bin/true", "--steps: \"x\" is not a whole number"},
         {"-m nothing -- /bin/true", "no method is called \"nothing\""},
         {"--under nothing -- /bin/true", "no method is called \"nothing\""},
         {"-m ode-step:5 -- /bin/true", "only ode-quick takes a number"},

@@ -37,6 +37,14 @@ ends 1 '^[0-9]* of 40 steps: the same bits; from .* m apart$' "$build/sprag" rep
 head -c "$(($(stat -c %s host.sprec) - 100))" host.sprec >cut.sprec # as a killed run leaves it
 ends 0 '^39 steps: the same bits$' "$build/sprag" replay cut.sprec --record ended.sprec
 [ "$("$build/sprag" export ended.sprec --count)" = 39 ] || fail "replay goes on behind the recorded steps"
+(cat ended.sprec && head -c 80 /dev/zero) >damaged.sprec
+for words in 'replay @' 'export @ --count' 'export @ --csv end --gltf end.glb --count' 'report end.html @'; do
+    for end in 'cut.sprec ends within a step, which is left out' 'damaged.sprec is damaged: steps from there on are left out'; do
+        # shellcheck disable=SC2086 # words
+        "$build/sprag" ${words/@/${end%% *}} 2>err >out || fail "$words fails: $(cat err)"
+        [ "$(cat err)" = "sprag: note: $end" ] || fail "$words, $end: $(cat err)"
+    done
+done
 for file in slope.sprec host.sprec; do
     ends 1 '^[0-9]* of [34]0 steps: the same bits; from .* m apart$' "$build/sprag" replay -m ode-quick --record other.sprec $file
     [ "$("$build/sprag" export other.sprec --csv other && cut -d, -f3 other/steps.csv | sort -u | tr '\n' ' ')" = "method ode-quick " ] ||

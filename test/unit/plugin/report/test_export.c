@@ -60,7 +60,9 @@ static int rows_of(const char *name, const char *start, char row[4096])
 START_TEST(csv_has_every_number)
 {
     char message[REPORT_MESSAGE], row[4096] = "";
-    ck_assert_msg(export_csv(recording, directory, message), "%s", message);
+    const char *end;
+    ck_assert_msg(export_csv(recording, directory, &end, message), "%s", message);
+    ck_assert_ptr_null(end);
     ck_assert_int_eq(rows_of("steps.csv", "", row), STEPS + 1);
     ck_assert_int_eq(rows_of("poses.csv", "1,25,0.25,0,", row), STEPS * SCENE_BODIES + 1);
     int cell = 0;
@@ -78,9 +80,10 @@ END_TEST
 START_TEST(gltf_has_a_moving_node_for_each_body)
 {
     char message[REPORT_MESSAGE], path[128];
+    const char *end;
     uint32_t head[5];
     snprintf(path, sizeof path, "%s/run.glb", directory);
-    ck_assert_msg(export_gltf(recording, path, message), "%s", message);
+    ck_assert_msg(export_gltf(recording, path, &end, message), "%s", message);
     FILE *from = fopen(path, "rb");
     struct stat is;
     ck_assert(from && fstat(fileno(from), &is) == 0);
@@ -130,6 +133,7 @@ END_TEST
 START_TEST(a_film_keeps_as_many_frames_as_it_may)
 {
     char message[REPORT_MESSAGE];
+    const char *end;
     film f;
     ck_assert_msg(film_load(&f, recording, 5, message), "%s", message);
     ck_assert_int_eq(f.worlds, 1);
@@ -144,7 +148,7 @@ START_TEST(a_film_keeps_as_many_frames_as_it_may)
     ck_assert(!film_load(&f, "/nonexistent", 5, message));
     ck_assert_str_eq(message, "/nonexistent cannot be opened");
     film_free(&f);
-    ck_assert(!export_csv(recording, "/nonexistent/a", message));
+    ck_assert(!export_csv(recording, "/nonexistent/a", &end, message));
 }
 END_TEST
 
