@@ -303,6 +303,79 @@ START_TEST(threads_without_memory_are_done_without)
 }
 END_TEST
 
+// ---- derivatives
+
+enum { BALLS = 3, A_ENTRIES = 12 * BALLS * 12 * BALLS, B_ENTRIES = A_ENTRIES / 2 };
+
+// Balls in a row on a plane, before their first step.
+static dWorldID open_row(const char *options, dBodyID ball[BALLS], dSpaceID *space)
+{
+    dWorldID w = dWorldCreate();
+    scene s = {.world = w, .space = *space = dSimpleSpaceCreate(NULL)};
+    s.contacts = dJointGroupCreate(0);
+    dWorldSetGravity(w, 0, 0, -9.81);
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    for (int i = 0; i < BALLS; i++) {
+        ball[i] = create_body(w, 1, 0.199 * i, 0, 0.099);
+        dGeomSetBody(dCreateSphere(s.space, 0.1), ball[i]);
+    }
+    configure(w, options);
+    dSpaceCollide(s.space, &s, touch);
+    return w;
+}
+
+static void close_row(dWorldID w, dSpaceID space)
+{
+    dSpaceDestroy(space);
+    dWorldDestroy(w);
+}
+
+// Derivatives are those that memory would give, or there are none and a reason; the step does not
+// change.
+START_TEST(derivatives_without_memory_are_right_or_refused)
+{
+    static const char *const all[] = {
+        "method=stribeck,stribeck.stiffness=2e4,stribeck.dissipation=0.5",
+        "method=ess,stribeck.stiffness=2e4,stribeck.dissipation=0.5"};
+    static double A[A_ENTRIES], B[B_ENTRIES], right_A[A_ENTRIES], right_B[B_ENTRIES];
+    step_state before[BALLS];
+    int refused = 0;
+    from_there_on = _i % 2;
+    failing = 0;
+    for (bool reached = true; reached; failing++) {
+        dBodyID ball[BALLS];
+        dSpaceID space;
+        dWorldID w = open_row(all[_i / 2], ball, &space);
+        for (int i = 0; i < BALLS; i++) {
+            before[i] = whole_state_of(ball[i]);
+        }
+        allocation = 0;
+        counting = failing > 0;
+        int done = sprag_world_linearize(w, step, ball, BALLS, A, B);
+        counting = false;
+        reached = failing == 0 || allocation >= failing;
+        for (int i = 0; i < BALLS; i++) {
+            step_state after = whole_state_of(ball[i]);
+            ck_assert_mem_eq(&before[i], &after, sizeof after);
+        }
+        if (failing == 0) {
+            ck_assert_msg(done, "%s", sprag_error());
+            memcpy(right_A, A, sizeof A);
+            memcpy(right_B, B, sizeof B);
+        } else if (done) {
+            ck_assert_mem_eq(A, right_A, sizeof A);
+            ck_assert_mem_eq(B, right_B, sizeof B);
+        } else {
+            ck_assert_ptr_nonnull(strstr(sprag_error(), "memory"));
+            refused++;
+        }
+        ck_assert(dWorldStep(w, step));
+        close_row(w, space);
+    }
+    ck_assert_int_gt(refused, 3);
+}
+END_TEST
+
 // ---- ODE's memory
 
 static void *fail_from_there_on(dsizeint size)
@@ -346,6 +419,7 @@ int main(void)
     tcase_add_loop_test(all, a_step_without_memory_is_done_or_undone, 0,
                         METHODS * EXTRAS * WARM * 2);
     tcase_add_test(all, threads_without_memory_are_done_without);
+    tcase_add_loop_test(all, derivatives_without_memory_are_right_or_refused, 0, 4);
     tcase_add_loop_test(all, the_check_at_start_needs_no_memory_of_ode, 0, 12);
     return run_suite(suite);
 }
