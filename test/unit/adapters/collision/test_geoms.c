@@ -564,6 +564,24 @@ START_TEST(geoms_without_shape_are_counted)
 }
 END_TEST
 
+START_TEST(geoms_without_extent_have_no_shape)
+{
+    sprag_shape shape;
+    for (int k = 0; k < 8; k++) { // of eight boxes, one has three sides
+        dGeomID box = dCreateBox(space, k & 1, k >> 1 & 1, k >> 2 & 1);
+        ck_assert_int_eq(sprag_ode_simple_shape(box, &shape), k == 7);
+    }
+    for (int k = 0; k < 4; k++) {
+        dReal radius = k & 1, length = k >> 1 & 1;
+        ck_assert_int_eq(sprag_ode_simple_shape(dCreateSphere(space, radius), &shape), radius > 0);
+        ck_assert_int_eq(sprag_ode_simple_shape(dCreateCapsule(space, radius, length), &shape),
+                         radius > 0);
+        ck_assert_int_eq(sprag_ode_simple_shape(dCreateCylinder(space, radius, length), &shape),
+                         k == 3);
+    }
+}
+END_TEST
+
 // A convex geom whose points a program moves where they are.
 START_TEST(changed_convex_geoms_are_read_again)
 {
@@ -695,6 +713,7 @@ int main(void)
     tcase_add_test(all, heightfields_are_two_triangles_a_cell);
     tcase_add_test(all, heightfields_turn);
     tcase_add_test(all, geoms_without_shape_are_counted);
+    tcase_add_test(all, geoms_without_extent_have_no_shape);
     tcase_add_test(all, changed_convex_geoms_are_read_again);
     tcase_add_test(all, settled_steps_allocate_nothing);
     tcase_add_test(all, geoms_may_go);
