@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "bench.h"
+#include "join_contacts.h"
 #include "sprag.h"
 
 enum { LINKS_MAX = 12, SETTLE = 600, TIMED = 50 };
@@ -39,16 +40,11 @@ static void add_link(arm *a, double width)
     a->link[a->links++] = link;
 }
 
-static void touch(void *data, dGeomID one, dGeomID other)
+static void touch(void *data, dGeomID a, dGeomID b)
 {
-    const arm *a = data;
-    dContactGeom geom[8];
-    int count = dCollide(one, other, 8, geom, sizeof geom[0]);
-    for (int i = 0; i < count; i++) {
-        const dContact contact = {.geom = geom[i], .surface = {.mode = dContactApprox1, .mu = 0.5}};
-        dJointAttach(dJointCreateContact(a->world, a->contacts, &contact), dGeomGetBody(one),
-                     dGeomGetBody(other));
-    }
+    const arm *s = data;
+    join_contacts(s->world, s->contacts, a, b, 8,
+                  (dSurfaceParameters){.mode = dContactApprox1, .mu = 0.5}, NULL);
 }
 
 static void collide(arm *a)

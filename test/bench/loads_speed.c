@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "join_contacts.h"
 #include "loads_scenes.h"
 #include "scene.h"
 
@@ -37,16 +38,11 @@ typedef struct range {
 static void touch(void *data, dGeomID a, dGeomID b)
 {
     const range *r = data;
-    dContact contact[8];
-    int count = dCollide(a, b, 8, &contact[0].geom, sizeof *contact);
-    for (int i = 0; i < count; i++) {
-        contact[i].surface =
-            (dSurfaceParameters){.mode = dContactApprox1 | (r->bounce > 0 ? dContactBounce : 0),
-                                 .mu = r->friction,
-                                 .bounce = r->bounce};
-        dJointAttach(dJointCreateContact(r->world, r->contacts, &contact[i]), dGeomGetBody(a),
-                     dGeomGetBody(b));
-    }
+    const dSurfaceParameters surface = {.mode =
+                                            dContactApprox1 | (r->bounce > 0 ? dContactBounce : 0),
+                                        .mu = r->friction,
+                                        .bounce = r->bounce};
+    join_contacts(r->world, r->contacts, a, b, 8, surface, NULL);
 }
 
 static range open_range(const char *options, double gravity, double bounce)

@@ -10,6 +10,7 @@
 #include <ode/ode.h>
 
 #include "bench.h"
+#include "join_contacts.h"
 #include "sprag.h"
 
 enum { POOLS = 3, HEIGHT = 10, POINTS_MAX = 8 };
@@ -26,15 +27,8 @@ typedef struct towers {
 
 static void near(void *data, dGeomID a, dGeomID b)
 {
-    towers *t = data;
-    dContact contact[POINTS_MAX];
-    memset(contact, 0, sizeof contact);
-    int points = dCollide(a, b, POINTS_MAX, &contact[0].geom, sizeof *contact);
-    for (int i = 0; i < points; i++) {
-        contact[i].surface.mu = 0.5;
-        dJointAttach(dJointCreateContact(t->world, t->contacts, &contact[i]), dGeomGetBody(a),
-                     dGeomGetBody(b));
-    }
+    const towers *t = data;
+    join_contacts(t->world, t->contacts, a, b, POINTS_MAX, (dSurfaceParameters){.mu = 0.5}, NULL);
 }
 
 static void build(towers *t, int index, int height)

@@ -2,6 +2,7 @@
 // mechanisms, contacts by the dozen between the same two bodies, forces without measure, bodies
 // that jump, are destroyed and disabled between steps. From a seed alone.
 #include "fuzz.h"
+#include "join_contacts.h"
 
 #include <math.h>
 #include <string.h>
@@ -293,15 +294,9 @@ static void open_world(hostile *h, uint64_t seed, const char *method, bool close
 
 static void touch(void *data, dGeomID a, dGeomID b)
 {
-    hostile *h = data;
-    dContact contact[CONTACTS_MAX];
-    int count = dCollide(a, b, h->most_contacts, &contact[0].geom, sizeof contact[0]);
-    for (int i = 0; i < count; i++) {
-        contact[i].surface = h->surface;
-        memcpy(contact[i].fdir1, (dVector3){1, 0.5, 0}, sizeof contact[i].fdir1);
-        dJointAttach(dJointCreateContact(h->world, h->contacts, &contact[i]), dGeomGetBody(a),
-                     dGeomGetBody(b));
-    }
+    static const dReal along[3] = {1, 0.5, 0};
+    const hostile *h = data;
+    join_contacts(h->world, h->contacts, a, b, h->most_contacts, h->surface, along);
 }
 
 static void destroy_body(hostile *h, int i)

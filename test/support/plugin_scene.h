@@ -6,6 +6,7 @@
 #include <check.h>
 #include <dlfcn.h>
 
+#include "join_contacts.h"
 #include "sprag.h"
 #include "start.h"
 #include "suite.h"
@@ -75,17 +76,12 @@ static inline scene open_scene(const char *options)
 
 static inline void touch(void *data, dGeomID a, dGeomID b)
 {
-    scene *s = data;
-    dContact contact[CONTACTS_MAX];
-    int count = dCollide(a, b, CONTACTS_MAX, &contact[0].geom, sizeof contact[0]);
-    for (int i = 0; i < count; i++) {
-        contact[i].surface.mode = dContactApprox1 | (s->bounce > 0 ? dContactBounce : 0);
-        contact[i].surface.mu = 0.5;
-        contact[i].surface.bounce = s->bounce;
-        contact[i].surface.bounce_vel = 0;
-        dJointAttach(dJointCreateContact(s->world, s->contacts, &contact[i]), dGeomGetBody(a),
-                     dGeomGetBody(b));
-    }
+    const scene *s = data;
+    const dSurfaceParameters surface = {.mode =
+                                            dContactApprox1 | (s->bounce > 0 ? dContactBounce : 0),
+                                        .mu = 0.5,
+                                        .bounce = s->bounce};
+    join_contacts(s->world, s->contacts, a, b, CONTACTS_MAX, surface, NULL);
 }
 
 static inline void step_scene(scene *s, step_fn *stepper)

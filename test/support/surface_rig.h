@@ -5,6 +5,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "join_contacts.h"
 #include "sprag.h"
 #include "start.h"
 #include "suite.h"
@@ -77,15 +78,8 @@ static inline dBodyID add_ball(rig *r, double mass, double radius, double bottom
 
 static inline void touch(void *data, dGeomID a, dGeomID b)
 {
-    rig *r = data;
-    dContact contact[CONTACTS];
-    int count = dCollide(a, b, CONTACTS, &contact[0].geom, sizeof contact[0]);
-    for (int i = 0; i < count; i++) {
-        contact[i].surface = r->surface;
-        memcpy(contact[i].fdir1, r->fdir1, sizeof r->fdir1);
-        dJointAttach(dJointCreateContact(r->world, r->contacts, &contact[i]), dGeomGetBody(a),
-                     dGeomGetBody(b));
-    }
+    const rig *r = data;
+    join_contacts(r->world, r->contacts, a, b, CONTACTS, r->surface, r->fdir1);
 }
 
 static inline void step_rig(rig *r)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "join_contacts.h"
 #include "support.h"
 
 enum { BOXES = 4, LINKS = 4, SCENE_BODIES = BOXES + LINKS, STATE = 13 * SCENE_BODIES, FRAMES = 40 };
@@ -51,14 +52,9 @@ static void close_scene(scene *s)
 
 static void touch(void *data, dGeomID a, dGeomID b)
 {
-    scene *s = data;
-    dContactGeom at[4];
-    int count = dCollide(a, b, 4, at, sizeof at[0]);
-    for (int i = 0; i < count; i++) {
-        dContact contact = {.surface = {.mode = dContactApprox1, .mu = 0.5}, .geom = at[i]};
-        dJointAttach(dJointCreateContact(s->world, s->contacts, &contact), dGeomGetBody(a),
-                     dGeomGetBody(b));
-    }
+    const scene *s = data;
+    join_contacts(s->world, s->contacts, a, b, 4,
+                  (dSurfaceParameters){.mode = dContactApprox1, .mu = 0.5}, NULL);
 }
 
 static void step_by(scene *s, int stepper(dWorldID, dReal), dReal step)

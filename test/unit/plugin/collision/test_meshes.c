@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "body_motion.h"
+#include "join_contacts.h"
 #include "start.h"
 #include "suite.h"
 #include "world.h"
@@ -49,20 +50,14 @@ static void close_scene(scene *s)
 
 static void touch(void *data, dGeomID a, dGeomID b)
 {
-    scene *s = data;
-    dContact contact[64];
-    memset(contact, 0, sizeof contact);
-    int count = dCollide(a, b, 64, &contact[0].geom, sizeof contact[0]);
-    for (int i = 0; i < count; i++) {
-        contact[i].surface =
-            (dSurfaceParameters){.mode = dContactApprox1 | (s->rho > 0 ? dContactRolling : 0),
-                                 .mu = s->mu,
-                                 .rho = s->rho,
-                                 .rho2 = s->rho,
-                                 .rhoN = s->rho};
-        dJointAttach(dJointCreateContact(s->world, s->group, &contact[i]), dGeomGetBody(a),
-                     dGeomGetBody(b));
-    }
+    const scene *s = data;
+    const dSurfaceParameters surface = {.mode =
+                                            dContactApprox1 | (s->rho > 0 ? dContactRolling : 0),
+                                        .mu = s->mu,
+                                        .rho = s->rho,
+                                        .rho2 = s->rho,
+                                        .rhoN = s->rho};
+    join_contacts(s->world, s->group, a, b, 64, surface, NULL);
 }
 
 static void go(scene *s)

@@ -6,6 +6,7 @@
 
 #include "body_motion.h"
 #include "floors.h"
+#include "join_contacts.h"
 #include "sprag.h"
 #include "start.h"
 #include "suite.h"
@@ -41,15 +42,8 @@ static void close_scene(scene *s)
 
 static void touch(void *data, dGeomID a, dGeomID b)
 {
-    enum { MOST = 8 };
     const scene *s = data;
-    dContactGeom geom[MOST];
-    int count = dCollide(a, b, MOST, geom, sizeof geom[0]);
-    for (int i = 0; i < count; i++) {
-        dContact contact = {.geom = geom[i], .surface = s->surface};
-        dJointID joint = dJointCreateContact(s->world, s->group, &contact);
-        dJointAttach(joint, dGeomGetBody(a), dGeomGetBody(b));
-    }
+    join_contacts(s->world, s->group, a, b, 8, s->surface, NULL);
 }
 
 static void step(scene *s, double h)

@@ -7,6 +7,7 @@
 
 #include <ode/ode.h>
 
+#include "join_contacts.h"
 #include "sprag.h"
 #include "suite.h"
 
@@ -47,14 +48,9 @@ static dGeomID add(scene *s, dGeomID geom, double mass, double x, double y, doub
 
 static void touch(void *data, dGeomID a, dGeomID b)
 {
-    scene *s = data;
-    dContact contact[16];
-    int n = dCollide(a, b, 16, &contact[0].geom, sizeof *contact);
-    for (int i = 0; i < n; i++) {
-        contact[i].surface = (dSurfaceParameters){.mode = dContactApprox1, .mu = s->friction};
-        dJointAttach(dJointCreateContact(s->world, s->contacts, &contact[i]), dGeomGetBody(a),
-                     dGeomGetBody(b));
-    }
+    const scene *s = data;
+    join_contacts(s->world, s->contacts, a, b, 16,
+                  (dSurfaceParameters){.mode = dContactApprox1, .mu = s->friction}, NULL);
 }
 
 static void step(scene *s, double h)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "join_contacts.h"
 #include "scene.h"
 #include "sprag.h"
 #include "start.h"
@@ -63,16 +64,10 @@ static dBodyID add_box(rig *s, bool shape, double mass, double x, double y, doub
 
 static void touch(void *data, dGeomID a, dGeomID b)
 {
-    enum { CONTACTS = 8 };
     const rig *s = data;
-    dContactGeom geom[CONTACTS];
     dBodyID of_a = dGeomGetBody(a), of_b = dGeomGetBody(b);
-    int count = of_a && of_b && dAreConnected(of_a, of_b)
-                    ? 0
-                    : dCollide(a, b, CONTACTS, geom, sizeof geom[0]);
-    for (int i = 0; i < count; i++) {
-        dContact contact = {.geom = geom[i], .surface = s->surface};
-        dJointAttach(dJointCreateContact(s->world, s->group, &contact), of_a, of_b);
+    if (!of_a || !of_b || !dAreConnected(of_a, of_b)) {
+        join_contacts(s->world, s->group, a, b, 8, s->surface, NULL);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "join_contacts.h"
 #include "sprag.h"
 #include "start.h"
 #include "suite.h"
@@ -356,15 +357,9 @@ static void open_random(random_world *w, int number)
 
 static void touch(void *data, dGeomID a, dGeomID b)
 {
-    random_world *w = data;
-    dContact contact[CONTACTS_MAX] = {0};
-    int count = dCollide(a, b, CONTACTS_MAX, &contact[0].geom, sizeof contact[0]);
-    for (int i = 0; i < count; i++) {
-        contact[i].surface = w->surface;
-        contact[i].fdir1[0] = 1;
-        dJointAttach(dJointCreateContact(w->id, w->contacts, &contact[i]), dGeomGetBody(a),
-                     dGeomGetBody(b));
-    }
+    static const dReal along[3] = {1, 0, 0};
+    const random_world *w = data;
+    join_contacts(w->id, w->contacts, a, b, CONTACTS_MAX, w->surface, along);
 }
 
 static void advance(random_world *w)

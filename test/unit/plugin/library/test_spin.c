@@ -5,6 +5,7 @@
 #include <ode/ode.h>
 
 #include "body_motion.h"
+#include "join_contacts.h"
 #include "spin.h"
 #include "sprag.h"
 #include "suite.h"
@@ -239,15 +240,8 @@ typedef struct ground {
 static void touch(void *data, dGeomID a, dGeomID b)
 {
     const ground *s = data;
-    dContact contact[4];
-    memset(contact, 0, sizeof contact);
-    int count = dCollide(a, b, 4, &contact[0].geom, sizeof contact[0]);
-    for (int i = 0; i < count; i++) {
-        contact[i].surface.mode = dContactApprox1;
-        contact[i].surface.mu = 0.5;
-        dJointAttach(dJointCreateContact(s->world, s->contacts, &contact[i]), dGeomGetBody(a),
-                     dGeomGetBody(b));
-    }
+    join_contacts(s->world, s->contacts, a, b, 4,
+                  (dSurfaceParameters){.mode = dContactApprox1, .mu = 0.5}, NULL);
 }
 
 enum { TOPS = 4 };
