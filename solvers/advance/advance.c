@@ -23,6 +23,7 @@ static bool take_scratch(advance_run *run)
     run->pose = SPRAG_TAKE(scratch, frame->colliders, sprag_pose);
     run->attempt.motion = SPRAG_TAKE(scratch, frame->bodies, sprag_motion);
     run->inertia = SPRAG_TAKE(scratch, frame->bodies, *run->inertia);
+    run->inverse = SPRAG_TAKE(scratch, frame->bodies, *run->inverse);
     run->attempt.velocity = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.velocity);
     run->attempt.flies = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->attempt.lag = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.lag);

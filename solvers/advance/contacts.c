@@ -47,16 +47,16 @@ static void recall(const advance_run *run, const advance_point *point, sprag_con
 }
 
 // 1/kg, along the normal.
-static double inverse_mass(const sprag_contact *contact, const advance_problem *p)
+static double inverse_mass(const advance_run *run, const sprag_contact *contact,
+                           const advance_problem *p)
 {
     double sum = 0;
     for (int side = 0; side < 2; side++) {
         int b = contact->body[side];
-        double inverse[9], turn[3], turned[3];
-        if (b != SPRAG_STATIC && p->body[b].mass > 0 &&
-            invert33(p->body[b].inertia, inverse) != 0) {
+        double turn[3], turned[3];
+        if (b != SPRAG_STATIC && p->body[b].mass > 0) {
             cross3(contact->arm[side], contact->frame[0], turn);
-            mul33(inverse, turn, turned);
+            mul33(run->inverse[b], turn, turned);
             sum += 1 / p->body[b].mass + dot3(turn, turned);
         }
     }
@@ -65,9 +65,10 @@ static double inverse_mass(const sprag_contact *contact, const advance_problem *
 
 // m, by which the contact yields to its expected force in the sub-step: the softness of the solve
 // would let bodies at rest sink.
-static double yield_of(const sprag_contact *contact, const advance_problem *p)
+static double yield_of(const advance_run *run, const sprag_contact *contact,
+                       const advance_problem *p)
 {
-    double yield = sprag_contact_yield(&p->soft, contact, inverse_mass(contact, p));
+    double yield = sprag_contact_yield(&p->soft, contact, inverse_mass(run, contact, p));
     double step = p->problem.step;
     return contact->guess[0] > 0 && isfinite(yield) ? yield * contact->guess[0] * step * step : 0;
 }
@@ -83,7 +84,7 @@ static double bias_of(const advance_run *run, const advance_point *point,
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
     double missing = run->target - point->gap;
     if (missing > 0) {
-        missing = fmin(missing, advance_kept_yield * yield_of(contact, p));
+        missing = fmin(missing, advance_kept_yield * yield_of(run, contact, p));
     }
     missing += run->attempt.ignore_dips ? 0 : point->dip;
     // A dip is not made up for within a sub-step shorter than the shortest: that would take

@@ -14,9 +14,14 @@
 #include "kinematics.h"
 #include "spin.h"
 
+static bool is_flying(const advance_run *run, int b)
+{
+    return b != SPRAG_STATIC && run->attempt.flies[b];
+}
+
 static void ground(advance_run *run, const advance_problem *p, int b)
 {
-    if (b != SPRAG_STATIC && run->attempt.flies[b]) {
+    if (is_flying(run, b)) {
         run->attempt.flies[b] = false;
         memset(run->attempt.lag[b], 0, sizeof run->attempt.lag[b]);
         memcpy(run->attempt.velocity[b], p->solution.velocity[b], sizeof p->solution.velocity[b]);
@@ -29,9 +34,10 @@ static void tumble(advance_run *run, const advance_problem *p, int i)
     static const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     const sprag_mover *mover = &run->frame->body[i];
     const double step = run->attempt.length, *w = p->body[i].velocity + 3;
-    double end[3], kick[3], own[3], inverse[9], turn[4] = {1};
+    const double *inverse = run->inverse[i];
+    double end[3], kick[3], own[3], turn[4] = {1};
     if (!mover->gyroscopic || !sprag_spin_tumbles(run->inertia[i], w, step) ||
-        norm3(w) * step > advance_farthest_turn || invert33(run->inertia[i], inverse) == 0) {
+        norm3(w) * step > advance_farthest_turn) {
         return;
     }
     mul33(inverse, mover->force + 3, kick);
@@ -101,7 +107,8 @@ void advance_set_flight(advance_run *run, const advance_problem *p)
             ground(run, p, p->contact[i].body[side]);
         }
         for (int i = 0; i < run->points.count; i++) {
-            if (run->points.point[i].normal_force > advance_rounding_force(p, &contact[i])) {
+            if (is_flying(run, contact[i].body[side]) &&
+                run->points.point[i].normal_force > advance_rounding_force(p, &contact[i])) {
                 ground(run, p, contact[i].body[side]);
             }
         }

@@ -27,7 +27,12 @@ bool advance_is_unbounded(const sprag_friction *f)
     return f->force[0] || f->force[1] || isinf(f->coefficient[0]) || isinf(f->coefficient[1]);
 }
 
-// Sums the forces of each pair, or those that are expected.
+static bool is_unbounded(const advance_run *run, int pair)
+{
+    return advance_is_unbounded(&run->frame->pair[pair].surface.slide);
+}
+
+// Sums the forces of each such pair, or those that are expected.
 static void add_forces(advance_run *run, const advance_problem *p, bool expected)
 {
     for (int i = 0; i < run->points.count; i++) {
@@ -38,6 +43,9 @@ static void add_forces(advance_run *run, const advance_problem *p, bool expected
         int c = run->frame->contacts + i;
         const double *force = expected ? p->contact[c].guess : p->solution.contact_force[c];
         advance_near *near = &run->near[run->points.point[i].pair];
+        if (!is_unbounded(run, run->points.point[i].pair)) {
+            continue;
+        }
         if (force[0] > advance_rounding_force(p, &p->contact[c])) {
             near->normal_force += force[0];
         }
@@ -51,8 +59,7 @@ void advance_start_friction(advance_run *run, const advance_problem *p)
     for (int i = 0; i < run->points.count; i++) {
         int pair = run->points.point[i].pair;
         advance_near *near = &run->near[pair];
-        near->friction = !advance_is_unbounded(&run->frame->pair[pair].surface.slide)
-                             ? ADVANCE_BOUNDED
+        near->friction = !is_unbounded(run, pair) ? ADVANCE_BOUNDED
                          : near->normal_force > 0 ? ADVANCE_RUBS
                                                   : ADVANCE_WAITS;
         if (near->friction == ADVANCE_WAITS) {

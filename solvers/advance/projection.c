@@ -178,7 +178,7 @@ void advance_constraint_attach(advance_projection *p, advance_constraint *l)
         double mass = p->run->frame->body[body].mass;
         if (mass > 0) {
             add_scaled(l->response[side], 1 / mass, l->jacobian[side], 3);
-            mul33(p->inverse[body], l->jacobian[side] + 3, l->response[side] + 3);
+            mul33(p->run->inverse[body], l->jacobian[side] + 3, l->response[side] + 3);
             l->inverse_mass += dot6(l->jacobian[side], l->response[side]);
         }
     }
@@ -241,7 +241,6 @@ bool advance_projection_take(advance_projection *p)
     p->of_point = SPRAG_TAKE_RAW(scratch, p->room, int);
     p->first = SPRAG_TAKE_RAW(scratch, frame->bodies, int);
     p->moved = SPRAG_TAKE(scratch, frame->bodies, bool);
-    p->inverse = SPRAG_TAKE_RAW(scratch, frame->bodies, *p->inverse);
     p->before = SPRAG_TAKE(scratch, 6 * frame->bodies + p->room, double);
     p->push = SPRAG_TAKE(scratch, 6 * frame->bodies + p->room, double);
     p->solved = SPRAG_TAKE_RAW(scratch, frame->bodies, *p->solved);
@@ -251,7 +250,6 @@ bool advance_projection_take(advance_projection *p)
     }
     for (int i = 0; i < frame->bodies; i++) {
         p->first[i] = -1;
-        invert33(run->inertia[i], p->inverse[i]);
     }
     return true;
 }

@@ -31,7 +31,6 @@ typedef struct advance_projection { // in the scratch of the solve
     int points;                // that have one
     int *first;                // bodies: the first of their constraints
     bool *moved;               // bodies: their motion has changed since their pairs were certified
-    double (*inverse)[9];      // 1/(kg m^2), bodies, inverse inertia, world axes
     int *queue, head, waiting; // constraints to be relaxed, a ring
     long budget;               // rates of constraints that the queue may still find
     long rates;                // that have been found

@@ -31,10 +31,10 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
         rows += frame->body[i].capped ? ADVANCE_CAP_ROWS : 0;
     }
     sprag_scratch_reset(scratch);
-    p->body = SPRAG_TAKE(scratch, frame->bodies, sprag_body);
-    p->contact = SPRAG_TAKE(scratch, contacts, sprag_contact);
-    p->solution.velocity = SPRAG_TAKE(scratch, frame->bodies, *p->solution.velocity);
-    p->solution.contact_force = SPRAG_TAKE(scratch, contacts, *p->solution.contact_force);
+    p->body = SPRAG_TAKE_RAW(scratch, frame->bodies, sprag_body);
+    p->contact = SPRAG_TAKE_RAW(scratch, contacts, sprag_contact);
+    p->solution.velocity = SPRAG_TAKE_RAW(scratch, frame->bodies, *p->solution.velocity);
+    p->solution.contact_force = SPRAG_TAKE_RAW(scratch, contacts, *p->solution.contact_force);
     p->solution.row_force = SPRAG_TAKE(scratch, rows, double);
     p->row = rows > run->rows.count ? SPRAG_TAKE(scratch, rows, sprag_row) : NULL;
     if (scratch->failed) {
@@ -128,6 +128,12 @@ static double expected_share(const advance_run *run, const sprag_contact *contac
     return contact->guess[0] >= 0 && force > 0 ? fmin(2, 1 + (1 - part) * error) : 1;
 }
 
+static double slip_of(const sprag_contact *contact, const double u[3])
+{
+    double a = dot3(contact->frame[1], u), b = dot3(contact->frame[2], u);
+    return sqrt(a * a + b * b);
+}
+
 static void keep_solution(advance_run *run, const advance_problem *p)
 {
     int given = run->frame->contacts;
@@ -158,8 +164,8 @@ static void keep_solution(advance_run *run, const advance_problem *p)
         advance_velocity_at(p, contact, ADVANCE_BEFORE, before);
         advance_velocity_at(p, contact, ADVANCE_AFTER, after);
         point->approach = -dot3(contact->frame[0], before);
-        point->slip[0] = hypot(dot3(contact->frame[1], before), dot3(contact->frame[2], before));
-        point->slip[1] = hypot(dot3(contact->frame[1], after), dot3(contact->frame[2], after));
+        point->slip[0] = slip_of(contact, before);
+        point->slip[1] = slip_of(contact, after);
     }
 }
 

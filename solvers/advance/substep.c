@@ -143,6 +143,7 @@ sprag_result advance_look(advance_run *run, double longest)
                sizeof run->attempt.motion[i].velocity);
         sprag_mover_cap(&run->frame->body[i], run->attempt.motion[i].velocity + 3);
         sprag_mover_inertia(&run->frame->body[i], run->inertia[i]);
+        invert33(run->inertia[i], run->inverse[i]);
     }
     run->rows.count =
         calls->rows ? calls->rows(calls->data, run->frame->body, run->frame->step, &run->rows.row)
