@@ -131,7 +131,7 @@ static void count_changes(advance_run *run)
 static sprag_result accelerate(advance_run *run, double step)
 {
     for (int i = 0; i < run->points.count; i++) {
-        run->points.point[i].dip = run->points.point[i].gap - run->target;
+        run->points.point[i].dip = fmax(0, run->points.point[i].gap - run->target);
     }
     sprag_result result = advance_solve(run, step);
     if (result == SPRAG_OK) {
