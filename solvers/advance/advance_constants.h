@@ -157,10 +157,11 @@ enum { ADVANCE_SWEEPS = 60 };
 // such a force lasts longer; smaller: bodies at rest sink, and are lifted, more often.
 static const double advance_kept_yield = 0.999;
 
-// The push is scaled by this power of the share of the wanted separation that it gives: that is 1
-// where bodies have room, and less than 0.4 where they fill their place and would only tremble.
-// Larger: gaps of tight bodies differ more; smaller: tight bodies press on one another.
-static const double advance_room_power = 4;
+// Inverse mass along a contact: what the spring that opens its gap yields; and share of the load of
+// the contact that the spring bears where that is stiffer. Larger yield, smaller share: gaps open
+// more slowly, and contacts under much larger loads overlap by rounding meanwhile. Smaller yield,
+// larger share: bodies that fill their place tremble.
+static const double advance_opening_yield = 1, advance_opening_load = 0.02;
 
 // Share of the gap that contacts aim at: one that lacks less is left alone. Larger: fewer solves
 // for the push, gaps of bodies at rest that differ more.
@@ -184,15 +185,11 @@ enum { ADVANCE_RATES = 1000, ADVANCE_LEAST_RATES = 100000 };
 // exact solve. Larger: fewer relaxations, more drift of bodies at rest.
 static const double advance_rough_excess = 10, advance_exact_excess = 0.5;
 
-// Inverse mass along a constraint: what an opening force yields. Larger: gaps open more slowly;
-// smaller: bodies that fill a slot are relaxed longer.
-static const double advance_opening_yield = 16;
-
 // Sweeps over all constraints while at least so many are violated, counted every so many sweeps.
 enum { ADVANCE_PROJECTION_SWEEPS = 400, ADVANCE_COUNT_EVERY = 8, ADVANCE_FEW_VIOLATED = 10 };
 
-// Shares of a gap that a motion may close, and of what a gap lacks that its opening may be off by.
-static const double advance_closing_share = 0.25, advance_opening_error = 0.25;
+// Share of a gap below the target that a motion may close.
+static const double advance_closing_share = 0.25;
 
 // Tolerances by which a body may go farther than the fastest of its neighbours.
 static const double advance_farther = 4;

@@ -43,6 +43,10 @@ sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *probl
 void advance_set_contact(const advance_run *run, const advance_point *point,
                          const advance_problem *p, sprag_contact *to);
 
+// 1/kg, along the normal.
+double advance_inverse_mass(const advance_run *run, const advance_problem *p,
+                            const sprag_contact *contact);
+
 // ---- friction.c
 
 // N, by which rounding may press two bodies on each other at a contact.

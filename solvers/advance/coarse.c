@@ -31,8 +31,7 @@ static double pushed_rate(const advance_projection *p, const advance_constraint 
     return sum;
 }
 
-// A gap below the target is opened as the push does, or as far as there is room, and is not to
-// close otherwise.
+// A gap below the target is opened as the push does, and is not to close otherwise.
 static void set_target(const advance_projection *p, const advance_point *point,
                        advance_constraint *l)
 {
@@ -41,13 +40,9 @@ static void set_target(const advance_projection *p, const advance_point *point,
     bool overlaps = advance_is_overlap(run, point); // push_out.c separates it
     l->target = overlaps ? 0 : (fmin(missing, 0) + point->dip) / step;
     l->wanted = l->target + p->excess;
-    l->yield = 0;
     if (!overlaps && missing > advance_gap_tolerance * run->target) {
-        l->wanted = l->target + missing / step;
-        l->yield = advance_opening_yield * l->inverse_mass;
+        l->wanted = l->target += fmax(pushed_rate(p, l), 0);
         l->short_by = advance_closing_share * fmax(point->gap, 0) / step;
-        l->off_by = advance_opening_error * missing / step / (1 + advance_opening_yield);
-        l->target += fmax(pushed_rate(p, l), 0);
     }
 }
 

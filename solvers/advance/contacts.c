@@ -46,9 +46,8 @@ static void recall(const advance_run *run, const advance_point *point, sprag_con
     set_guess(contact, force);
 }
 
-// 1/kg, along the normal.
-static double inverse_mass(const advance_run *run, const sprag_contact *contact,
-                           const advance_problem *p)
+double advance_inverse_mass(const advance_run *run, const advance_problem *p,
+                            const sprag_contact *contact)
 {
     double sum = 0;
     for (int side = 0; side < 2; side++) {
@@ -68,7 +67,7 @@ static double inverse_mass(const advance_run *run, const sprag_contact *contact,
 static double yield_of(const advance_run *run, const sprag_contact *contact,
                        const advance_problem *p)
 {
-    double yield = sprag_contact_yield(&p->soft, contact, inverse_mass(run, contact, p));
+    double yield = sprag_contact_yield(&p->soft, contact, advance_inverse_mass(run, p, contact));
     double step = p->problem.step;
     return contact->guess[0] > 0 && isfinite(yield) ? yield * contact->guess[0] * step * step : 0;
 }

@@ -22,9 +22,7 @@ double advance_constraint_rate(const advance_projection *p, const advance_constr
 // The force with which the constraint alone would have the rate that it is to have.
 static double force_of(const advance_constraint *l, double rate)
 {
-    double needed = (l->target - rate) / l->inverse_mass;
-    double wanted = (l->wanted - rate - l->yield * l->force) / (l->inverse_mass + l->yield);
-    return clamp(l->force + fmax(needed, wanted), l->lo, l->hi);
+    return clamp(l->force + (l->wanted - rate) / l->inverse_mass, l->lo, l->hi);
 }
 
 static bool is_violated(const advance_projection *p, const advance_constraint *l)
@@ -269,12 +267,12 @@ void advance_projection_begin(advance_projection *p)
 static bool solve_directly(advance_projection *p)
 {
     advance_run *run = p->run;
-    const int bodies = run->frame->bodies, room = 2 * p->constraints;
+    const int bodies = run->frame->bodies;
     const double step = run->attempt.length;
     sprag_body *body = SPRAG_TAKE(run->solving, bodies, sprag_body);
-    sprag_row *row = SPRAG_TAKE(run->solving, room, sprag_row);
+    sprag_row *row = SPRAG_TAKE(run->solving, p->constraints, sprag_row);
     sprag_solution to = {.velocity = SPRAG_TAKE(run->solving, bodies, double[6]),
-                         .row_force = SPRAG_TAKE(run->solving, room, double)};
+                         .row_force = SPRAG_TAKE(run->solving, p->constraints, double)};
     double left = run->work_left;
     sprag_stribeck_options options = run->options->solver;
     options.direct_work = INFINITY;
@@ -291,16 +289,13 @@ static bool solve_directly(advance_projection *p)
     sprag_problem problem = {.step = step, .bodies = bodies, .body = body, .row = row};
     for (int i = 0; i < p->constraints; i++) {
         const advance_constraint *l = &p->constraint[i];
-        for (int soft = 0; soft <= (l->yield > 0); soft++) {
-            sprag_row *to_row = &row[problem.rows++];
-            *to_row = (sprag_row){.body = {l->body[0], l->body[1]},
-                                  .bias = soft || l->yield == 0 ? l->wanted : l->target,
-                                  .compliance = soft ? l->yield * step : 0,
-                                  .lo = l->lo,
-                                  .hi = l->hi,
-                                  .guess = soft ? 0 : l->force / step};
-            memcpy(to_row->jacobian, l->jacobian, sizeof to_row->jacobian);
-        }
+        sprag_row *to_row = &row[problem.rows++];
+        *to_row = (sprag_row){.body = {l->body[0], l->body[1]},
+                              .bias = l->wanted,
+                              .lo = l->lo,
+                              .hi = l->hi,
+                              .guess = l->force / step};
+        memcpy(to_row->jacobian, l->jacobian, sizeof to_row->jacobian);
     }
     sprag_result result = sprag_stribeck_solve(&problem, &options, run->solving, &to, NULL);
     advance_spend(run, run->work_left - left);
@@ -312,10 +307,9 @@ static bool solve_directly(advance_projection *p)
         p->moved[i] |= memcmp(v, to.velocity[i], sizeof to.velocity[i]) != 0;
         memcpy(v, to.velocity[i], sizeof to.velocity[i]);
     }
-    for (int i = 0, at = 0; i < p->constraints; i++) {
+    for (int i = 0; i < p->constraints; i++) {
         advance_constraint *l = &p->constraint[i];
-        l->force = to.row_force[at++] * step;
-        l->force += l->yield > 0 ? to.row_force[at++] * step : 0;
+        l->force = to.row_force[i] * step;
         l->queued = false;
     }
     p->waiting = 0;

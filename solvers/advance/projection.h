@@ -6,17 +6,16 @@
 #include "advance_run.h"
 
 // A constraint on the motion, of a point, a given contact or a joint row: its rate is to be at
-// least (with lo < 0: exactly) the target, by a force between lo and hi. It is wanted to be higher,
-// as far as others give way: a force f for that goes with a rate of wanted - yield f.
+// least (with lo < 0: exactly) the target, by a force between lo and hi. Where it is not, it is
+// brought to the wanted rate.
 typedef struct advance_constraint {
     int body[2]; // SPRAG_STATIC: none
     double jacobian[2][6];
     double response[2][6];   // inverse mass times jacobian
     double inverse_mass;     // along the jacobian, 1/kg or 1/(kg m^2)
     double target, wanted;   // m/s, rad/s
-    double yield;            // m/s per N, rad/s per N m
-    double short_by, off_by; // m/s, rad/s: less short of the target, and less off what the force
-                             // would give, is left alone
+    double short_by, off_by; // m/s, rad/s: less short of the target, and a force that is off by
+                             // less, is left alone
     double lo, hi;
     double force;
     int next[2]; // constraint of the same body, -1: none

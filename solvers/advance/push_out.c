@@ -60,29 +60,57 @@ static double push_share(const advance_run *run, const advance_problem *p, doubl
     return speed > most ? most / speed : 1;
 }
 
-// Share of what the points ask for that the push gives them: 1 where there is room, hardly any
-// where bodies fill their place.
-static double given_share(const advance_problem *p)
+// m/s per N, what a spring that opens a gap yields. Fully stretched it bears a share of the load of
+// its contact, so that heavy bodies are lifted by light ones; without a load it opens the gap of
+// two free bodies by a half.
+static double spring_of(const advance_run *run, const advance_problem *p,
+                        const sprag_contact *contact, double speed, double load)
 {
-    double given = 0, asked = 0;
-    for (int i = 0; i < p->problem.contacts; i++) {
-        const sprag_contact *contact = &p->contact[i];
-        double u[3];
-        advance_velocity_at(p, contact, ADVANCE_AFTER, u);
-        given += contact->bias * fmin(dot3(contact->frame[0], u), contact->bias);
-        asked += contact->bias * contact->bias;
-    }
-    return asked > 0 ? clamp(given / asked, 0, 1) : 0;
+    return fmin(advance_opening_yield * p->problem.step * advance_inverse_mass(run, p, contact),
+                speed / (advance_opening_load * load));
 }
 
-// Solves the same contacts without friction for the displacement. Contacts and joint rows that do
-// not overlap keep it from pressing other bodies together.
+// Contacts without friction that do not close, and springs beside them where gaps are below the
+// target: bodies that fill their place share the room that there is, and nothing else moves them.
+// Returns the fastest separation, m/s.
+static double set_contacts(advance_run *run, advance_problem *p)
+{
+    const int count = p->problem.contacts, given = run->frame->contacts;
+    sprag_contact *contact = SPRAG_TAKE(run->solving, 2 * count, sprag_contact);
+    double fastest = 0;
+    run->push.deepest = 0;
+    for (int i = 0; i < count && contact; i++) {
+        const advance_point *point = i < given ? NULL : &run->points.point[i - given];
+        double speed = point ? separation_speed(run, point) : 0;
+        bool springs = speed > 0 && !advance_is_overlap(run, point);
+        run->push.deepest = speed > 0 ? fmax(run->push.deepest, -point->gap) : run->push.deepest;
+        fastest = fmax(fastest, speed);
+        contact[i] = p->contact[i];
+        contact[i].bias = springs ? 0 : speed;
+        contact[i].compliance = contact[i].stiffness = 0;
+        contact[i].guess[0] = 0;
+        advance_remove_friction(&contact[i]);
+        if (springs) {
+            sprag_contact *spring = &contact[p->problem.contacts++];
+            *spring = contact[i];
+            spring->bias = speed;
+            spring->compliance = spring_of(run, p, spring, speed, point->normal_force);
+        }
+    }
+    p->problem.contact = contact;
+    return fastest;
+}
+
+// Solves for the displacement. Contacts and joint rows that do not overlap keep it from pressing
+// other bodies together.
 sprag_result advance_push_out(advance_run *run, advance_problem *p)
 {
     sprag_frame *frame = run->frame;
     sprag_row *row = SPRAG_TAKE(run->solving, run->rows.count, sprag_row);
+    double fastest = set_contacts(run, p);
+    p->solution.contact_force =
+        SPRAG_TAKE(run->solving, p->problem.contacts, *p->solution.contact_force);
     sprag_stats stats = {0};
-    double fastest = 0;
     if (run->solving->failed) {
         return SPRAG_NO_MEMORY;
     }
@@ -90,7 +118,6 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
         memset(p->body[i].velocity, 0, sizeof p->body[i].velocity);
         memset(p->body[i].free_velocity, 0, sizeof p->body[i].free_velocity);
     }
-    run->push.deepest = 0;
     for (int i = 0; i < run->rows.count; i++) {
         row[i] = run->rows.row[i];
         row[i].bias = row[i].guess = 0;
@@ -98,33 +125,16 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
         row[i].hi = isinf(row[i].hi) ? row[i].hi : 0;
     }
     p->problem.row = row;
-    for (int i = 0; i < p->problem.contacts; i++) {
-        sprag_contact *contact = &p->contact[i];
-        const advance_point *point =
-            i < frame->contacts ? NULL : &run->points.point[i - frame->contacts];
-        contact->bias = point ? separation_speed(run, point) : 0;
-        run->push.deepest =
-            contact->bias > 0 ? fmax(run->push.deepest, -point->gap) : run->push.deepest;
-        fastest = fmax(fastest, contact->bias);
-        contact->compliance = 0;
-        contact->guess[0] = 0;
-        contact->stiffness = 0;
-        advance_remove_friction(contact);
-    }
     // The error of sweeps would press overlapping bodies deeper into others, which nothing
     // certifies.
     bool exactly = run->stats->solve.strategy != SPRAG_STRATEGY_FROZEN_FRICTION;
     sprag_result result =
         advance_solve_contacts(run, &p->problem, false, exactly, NULL, &p->solution, &stats);
-    if (result == SPRAG_OK) {
-        double share = push_share(run, p, fastest) * pow(given_share(p), advance_room_power);
-        for (int i = 0; i < frame->bodies; i++) {
-            for (int k = 0; k < 6; k++) {
-                run->push.velocity[i][k] = share * p->solution.velocity[i][k];
-            }
+    double share = result == SPRAG_OK ? push_share(run, p, fastest) : 0;
+    for (int i = 0; i < frame->bodies; i++) {
+        for (int k = 0; k < 6; k++) {
+            run->push.velocity[i][k] = share > 0 ? share * p->solution.velocity[i][k] : 0;
         }
-    } else {
-        memset(run->push.velocity, 0, (size_t)frame->bodies * sizeof *run->push.velocity);
     }
     return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
 }

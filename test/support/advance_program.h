@@ -26,11 +26,12 @@ typedef struct scene {
     dVector3 along;
     bool declines, empties_late;
     bool shares_feedback; // all contacts have feedback[0]
-    int calls; // of the callback
+    int calls;            // of the callback
     dJointFeedback feedback[MOST];
     int joints;                      // of this frame
     sprag_world_event event[EVENTS]; // of this frame
     int events;
+    double length;  // s, of a step
     double touched; // s, when the first contact was made; negative: not yet
     long frames;
 } scene;
@@ -43,6 +44,7 @@ static inline scene *open_scene(const char *options)
     s->space = dHashSpaceCreate(NULL);
     s->group = dJointGroupCreate(0);
     s->surface = (dSurfaceParameters){.mode = dContactApprox1, .mu = 0.5};
+    s->length = STEP;
     s->touched = -1;
     dWorldSetGravity(s->world, 0, 0, -G);
     ck_assert_msg(sprag_world_configure(s->world, options), "%s", sprag_error());
@@ -90,11 +92,11 @@ static inline void step(scene *s)
     dJointGroupEmpty(s->group);
     s->joints = 0;
     dSpaceCollide(s->space, s, touch);
-    ck_assert_int_eq(dWorldStep(s->world, STEP), 1);
+    ck_assert_int_eq(dWorldStep(s->world, s->length), 1);
     s->events = sprag_world_events(s->world, s->event, EVENTS);
     for (int i = 0; i < s->events && i < EVENTS && s->touched < 0; i++) {
         if (s->event[i].kind == SPRAG_EVENT_CONTACT_MADE) {
-            s->touched = (double)s->frames * STEP + s->event[i].time;
+            s->touched = (double)s->frames * s->length + s->event[i].time;
         }
     }
     s->frames++;

@@ -533,7 +533,7 @@ const support_row support_contact_uses[] = {
     {"Feedback of sliding, rolling and spinning friction",
      feedback_of_friction,
      feedback_of_friction_expected,
-     {NEAR(1e-4, SMOOTH), NEAR(2e-07, HELD), NEAR(5e-7, SMOOTH)}},
+     {NEAR(1e-4, SMOOTH), NEAR(2e-07, HELD), NEAR(1e-7, SMOOTH)}},
     {"Feedback of contacts made within a step: sums of sliding, rolling and spinning friction",
      landing_feedback,
      landing_feedback_expected,
