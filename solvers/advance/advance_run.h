@@ -223,9 +223,9 @@ void advance_keep_forces(advance_run *run);
 
 bool advance_take_energy(advance_run *run); // false: no memory
 
-// Takes the projection from motions that bodies cannot pay for with their kinetic energy, and marks
-// these. Lifts by which a stack opens its gaps are free. false: none.
-bool advance_drop_costly(advance_run *run, bool *moved);
+// Marks the bodies that cannot pay for their projection with their kinetic energy. Lifts by which a
+// stack opens its gaps are free. false: none.
+bool advance_find_costly(advance_run *run, bool *costly);
 
 // Before bodies move for t s.
 void advance_note_energy(advance_run *run, double t);

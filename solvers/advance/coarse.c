@@ -223,8 +223,11 @@ sprag_result advance_plan_coarse(advance_run *run, double longest)
                 break;
             }
         }
-        bool done = run->attempt.safe >= longest && p.waiting == 0;
-        if (done || (pass > 0 && (run->attempt.safe >= longest || run->points.count == points))) {
+        bool apart = run->attempt.safe >= longest, more = run->points.count > points;
+        // Bodies that cannot pay for the projection are solved again with the contacts found.
+        bool done = pass == 0 ? apart && p.waiting == 0
+                              : !more || (apart && !advance_find_costly(run, run->work.moved));
+        if (done) {
             break;
         }
     }

@@ -136,7 +136,7 @@ bool advance_take_energy(advance_run *run)
     return !run->scratch->failed;
 }
 
-bool advance_drop_costly(advance_run *run, bool *moved)
+bool advance_find_costly(advance_run *run, bool *costly)
 {
     bool any = false;
     set_clusters(run);
@@ -153,12 +153,9 @@ bool advance_drop_costly(advance_run *run, bool *moved)
     }
     for (int i = 0; i < run->frame->bodies; i++) {
         const cluster *c = &run->energy.cluster[leader_of(run->energy.leader, i)];
-        moved[i] = !c->driven && c->gain > c->energy - energy_of_centre(c) &&
-                   c->lift > c->bodies * run->target;
-        any |= moved[i];
-        if (moved[i]) {
-            advance_set_motion_of(run, i);
-        }
+        costly[i] = !c->driven && c->gain > c->energy - energy_of_centre(c) &&
+                    c->lift > c->bodies * run->target;
+        any |= costly[i];
     }
     return any;
 }

@@ -207,6 +207,20 @@ static sprag_result plan_exact(advance_run *run, double longest, bool to_the_end
     return result;
 }
 
+// A projection that the energy of its bodies cannot pay for is left out.
+static void drop_costly(advance_run *run)
+{
+    bool *costly = run->work.moved;
+    if (advance_find_costly(run, costly)) {
+        for (int i = 0; i < run->frame->bodies; i++) {
+            if (costly[i]) {
+                advance_set_motion_of(run, i);
+            }
+        }
+        advance_certify(run, run->attempt.length, costly);
+    }
+}
+
 // Only a joint's stop ends such a sub-step.
 static sprag_result plan_coarse(advance_run *run, double longest)
 {
@@ -215,9 +229,7 @@ static sprag_result plan_coarse(advance_run *run, double longest)
         if (result != SPRAG_OK) {
             return result;
         }
-        if (advance_drop_costly(run, run->work.moved)) {
-            advance_certify(run, run->attempt.length, run->work.moved);
-        }
+        drop_costly(run);
         if (run->attempt.safe < run->attempt.length) {
             advance_slow_down(run);
         }

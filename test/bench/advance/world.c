@@ -53,12 +53,12 @@ static solid solid_of(dGeomID geom)
     return s;
 }
 
-// The check knows planes, balls, boxes, and meshes that the scene gave a hull.
+// The check knows planes, balls, boxes, and convex geoms and meshes that the scene gave a hull.
 static bool is_known(dGeomID geom)
 {
     int class = dGeomGetClass(geom);
     return class == dPlaneClass || class == dSphereClass || class == dBoxClass ||
-           (class == dTriMeshClass && dGeomGetData(geom));
+           ((class == dTriMeshClass || class == dConvexClass) && dGeomGetData(geom));
 }
 
 static bool may_meet(dGeomID a, dGeomID b)
