@@ -105,7 +105,7 @@ static sprag_result factor(sprag_system *system, bool symmetric)
 {
     sprag_dense *dense = system->chart;
     int n = system->size, rows = 3 * system->points;
-    if (n > 0 && rows > 0) { // matrix += J' (G J)
+    if (n > 0) { // matrix += J' (G J)
         dgemm_("N", "T", &n, &n, &rows, &one, dense->jacobian, &n, dense->weighed, &n, &one,
                dense->matrix, &n);
     }
