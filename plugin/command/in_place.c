@@ -187,6 +187,10 @@ static int read_arguments(in_place *p, int argc, char **argv)
     if (p->tune && p->data.whole) {
         return cli_fail(EXIT_USAGE, "--tune compares steps from the same states, --whole does not");
     }
+    if (!p->quiet) {
+        choices_note_unheeded(p->data.method, p->data.methods, p->data.whole ? NULL : s.method,
+                              p->data.options);
+    }
     if (p->record && p->data.whole) {
         return cli_fail(EXIT_USAGE, "--record takes one run, --whole makes several: use --report, "
                                     "or sprag exec -m METHOD --record FILE");

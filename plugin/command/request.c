@@ -73,13 +73,15 @@ bool choices_add(choice *choices, int *count, const char *names)
     return true;
 }
 
-void choices_note_unheeded(const choice *choices, int count, const char *options)
+void choices_note_unheeded(const choice *choices, int count, const method *under,
+                           const char *options)
 {
-    const method *m[METHODS_MAX];
+    const method *m[METHODS_MAX + 1];
     for (int i = 0; i < count; i++) {
         m[i] = choices[i].method;
     }
-    cli_note_unheeded(options, m, count);
+    m[count] = under;
+    cli_note_unheeded(options, m, count + (under != NULL));
 }
 
 // The methods of a comparison are its columns; one in the options would go unheeded.
@@ -91,7 +93,7 @@ static bool choose_methods(request *r, const char *names, const char *default_me
         !choices_add(r->method, &r->methods, names ? names : s.method->name)) {
         return false;
     }
-    choices_note_unheeded(r->method, r->methods, r->options);
+    choices_note_unheeded(r->method, r->methods, NULL, r->options);
     return true;
 }
 

@@ -35,7 +35,8 @@ void request_free(request *r);
 // METHODS_MAX. false: after printing why.
 bool choices_add(choice *choices, int *count, const char *names);
 
-// cli_note_unheeded for the methods of choices.
-void choices_note_unheeded(const choice *choices, int count, const char *options);
+// cli_note_unheeded for the methods of choices and one more (NULL: none).
+void choices_note_unheeded(const choice *choices, int count, const method *under,
+                           const char *options);
 
 #endif

@@ -103,6 +103,10 @@ notes 'advance.error has no effect under stribeck; methods that heed it: advance
 notes 'ess.steps has no effect under these methods; methods that heed it: ess' "$sprag" compare slope --seconds 0.1 -o effort=exact,ess.steps=9
 notes '' "$sprag" run slope --seconds 0.1 -o method=advance,advance.error=1e-4,effort=exact
 notes '' "$sprag" compare slope --seconds 0.1 -o ode.erp=0.3,stribeck.arcs=1
+"$sprag" compare -o ess.steps=9 -- true 2>err >out # which steps no world
+grep -q '^sprag: note: ess.steps has no effect under these methods' err || fail "compare -o: $(cat err)"
+"$sprag" compare -m stribeck -o ode.erp=0.3 -- true 2>err >out # of the program's own steps
+grep -q 'note: ode.erp' err && fail "compare --under: $(cat err)"
 notes '' "$sprag" exec -q -o advance.error=1e-4 true
 printf '#!/bin/sh\n' >script && chmod +x script
 SPRAG_OPTIONS=method=ode notes 'effort has no effect under ode; methods that heed it: stribeck, advance, ess' \
