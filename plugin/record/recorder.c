@@ -389,8 +389,3 @@ void recorder_write(void)
         end_locked();
     }
 }
-
-void recorder_stop(void)
-{
-    atomic_store(&wanted, false);
-}

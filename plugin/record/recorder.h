@@ -29,7 +29,4 @@ void recorder_destroys(void);
 // A world is about to be destroyed: all its steps are to be in the file.
 void recorder_write(void);
 
-// This process, a fork of the one that records, records nothing.
-void recorder_stop(void);
-
 #endif
