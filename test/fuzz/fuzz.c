@@ -17,6 +17,8 @@
 #include <ode/ode.h>
 
 #include "fuzz.h"
+#include "settings.h"
+#include "text.h"
 
 static const char help[] =
     "Usage: build/fuzz [-s SECONDS] [-f SEED] [-n WORLDS] [-m METHOD] [-c FILE] [-e] [-w] [-v]\n"
@@ -323,6 +325,30 @@ static long try_worlds(totals *t, int count, double seconds, uint64_t seed, long
     return failures;
 }
 
+// Ends the program if it is none.
+static double number_of(int option, const char *text)
+{
+    double number;
+    if (!text_read_real(text, &number) || !(number >= 0)) {
+        fprintf(stderr, "fuzz: -%c needs a number, not %s\n", option, text);
+        exit(2);
+    }
+    return number;
+}
+
+// A world that is configured would read the environment before a recording is asked for there.
+static bool is_method(const char *options)
+{
+    char text[256], message[MESSAGE_MAX];
+    settings s = settings_defaults();
+    snprintf(text, sizeof text, "method=%s", options);
+    bool is = settings_read(&s, text, message);
+    if (!is) {
+        fprintf(stderr, "fuzz: -m: %s\n", message);
+    }
+    return is;
+}
+
 int main(int argc, char **argv)
 {
     totals t[METHODS_MAX] = {{.method = "stribeck"}, {.method = "advance"}, {.method = "ess"}};
@@ -335,13 +361,13 @@ int main(int argc, char **argv)
     for (int found; (found = getopt(argc, argv, "s:f:n:m:c:ewvh")) != -1;) {
         switch (found) {
         case 's':
-            seconds = strtod(optarg, NULL);
+            seconds = number_of(found, optarg);
             break;
         case 'f':
-            seed = strtoull(optarg, NULL, 10);
+            seed = (uint64_t)number_of(found, optarg);
             break;
         case 'n':
-            most = strtol(optarg, NULL, 10);
+            most = (long)number_of(found, optarg);
             break;
         case 'm':
             t[0].method = optarg;
@@ -364,6 +390,10 @@ int main(int argc, char **argv)
             return found == 'h' ? 0 : 2;
         }
     }
+    if (optind < argc) {
+        fprintf(stderr, "fuzz: %s is no option\n", argv[optind]);
+        return 2;
+    }
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {
         perror("fuzz");
@@ -371,6 +401,11 @@ int main(int argc, char **argv)
     }
     dInitODE2(0);
     dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+    for (int i = 0; i < count; i++) {
+        if (!is_method(t[i].method)) {
+            return 2;
+        }
+    }
     if (corpus && !run_corpus(corpus, &failures)) {
         fprintf(stderr, "fuzz: no file %s\n", corpus);
         return 2;
