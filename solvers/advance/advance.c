@@ -31,6 +31,7 @@ static bool take_scratch(advance_run *run)
     run->push.velocity = SPRAG_TAKE(scratch, frame->bodies, *run->push.velocity);
     run->work.pair = SPRAG_TAKE(scratch, frame->pairs, int);
     run->attempt.share = SPRAG_TAKE(scratch, frame->bodies, double);
+    run->work.load = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
     run->work.moved = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->rows.given_force = SPRAG_TAKE(scratch, frame->contacts, *run->rows.given_force);
     return advance_take_energy(run);

@@ -86,6 +86,12 @@ static const double advance_straight = 1e-6;
 // has one axis.
 static const double advance_farthest_turn = 2.5;
 
+// ---- swings (swings.c)
+
+// rad within the sub-step, of the rate at which joints under load turn a body. At 2 chains gain
+// energy. Larger: fewer sub-steps; smaller: more exact.
+static const double advance_load_turn = 1.4;
+
 // ---- impacts (impact.c)
 
 // Rounds of impacts at the start of a sub-step. Larger: longer rows of elastic bodies pass an

@@ -2,10 +2,11 @@
 // the frame, plan.c chooses each sub-step and substep.c makes it, pairs.c finds gaps and safe
 // times, mesh.c treats triangles of a mesh, contacts.c, friction.c, solve.c and push_out.c make and
 // solve the contact problem, impact.c makes bodies bounce, flight.c moves bodies that nothing
-// holds, spinners.c those that spin fast, speculative.c makes contacts of what blocks a sub-step,
-// coarse.c plans a sub-step without events, projection.c removes the approach that is left
-// in its motion, slow_down.c slows bodies that would still collide, energy.c takes back what a
-// sub-step gains, events.c reports events, error.c controls the error.
+// holds, spinners.c those that spin fast, swings.c shortens sub-steps of bodies that joints swing,
+// speculative.c makes contacts of what blocks a sub-step, coarse.c plans a sub-step without events,
+// projection.c removes the approach that is left in its motion, slow_down.c slows bodies that would
+// still collide, energy.c takes back what a sub-step gains, events.c reports events, error.c
+// controls the error.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
 
@@ -110,9 +111,10 @@ typedef struct advance_attempt {
     int slowed_pair; // pair that slowed a body down, -1: none
 } advance_attempt;
 
-typedef struct advance_work { // scratch of mesh.c, plan.c and slow_down.c
+typedef struct advance_work { // scratch of mesh.c, plan.c, slow_down.c and swings.c
     int *pair;                // pairs
     bool *moved;              // bodies
+    double *load;             // 1/s^2, bodies
 } advance_work;
 
 typedef struct advance_mesh_crossing { // of mesh.c: the two meshes that were looked at last
@@ -334,6 +336,12 @@ double advance_push_speed(const advance_run *run);
 // Looks, then chooses and solves the next sub-step, at most `longest`. to_the_end: as long as that,
 // with speculative contacts instead of an event that ends it.
 sprag_result advance_plan(advance_run *run, double longest, bool to_the_end);
+
+// ---- swings.c
+
+// s: equal parts of a time, in which no body that a joint swings turns too far, as long as
+// sub-steps may be, and none under load is turned by its joints too far.
+double advance_part_of_swing(advance_run *run, double time);
 
 // ---- speculative.c
 

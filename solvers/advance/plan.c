@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "advance_run.h"
-#include "linalg.h"
-#include "spinners.h"
 
 // A body that rolls from triangle to triangle would have friction on both at once, which brakes it:
 // the sub-step ends where it comes to the next one, unless that is too soon.
@@ -244,37 +242,6 @@ static sprag_result plan_coarse(advance_run *run, double longest)
     return SPRAG_OK;
 }
 
-// rad/s, of the fastest body that a joint swings about a point off its axis of rotation: its centre
-// moves along the tangent in a sub-step while the body turns, and where that is far the error of
-// the joint, which is mended in any direction, brings in energy.
-static double swing_rate(const advance_run *run)
-{
-    double fastest = 0;
-    for (int i = 0; i < run->rows.count; i++) {
-        const sprag_row *row = &run->rows.row[i];
-        for (int side = 0; side < 2; side++) {
-            const double *J = row->jacobian[side];
-            int b = row->body[side];
-            const sprag_mover *body = b == SPRAG_STATIC ? NULL : &run->frame->body[b];
-            double rate = body && body->mass > 0 ? norm3(body->velocity + 3) : 0;
-            if (rate > fastest && dot3(J, J) > 0 &&
-                sprag_spin_is_off_axis(body->mass, run->inertia[b],
-                                       dot3(body->velocity + 3, J + 3) / rate)) {
-                fastest = rate;
-            }
-        }
-    }
-    return fastest;
-}
-
-// s: equal parts of a time, in which no such body turns too far, as long as sub-steps may be.
-static double part_of_swing(const advance_run *run, double time)
-{
-    double rate = swing_rate(run);
-    double most = fmax(run->floor, rate > 0 ? advance_farthest_turn / rate : INFINITY);
-    return time > most ? time / ceil(time / most) : time;
-}
-
 sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
 {
     sprag_result result = advance_look(run, longest);
@@ -290,18 +257,18 @@ sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
             return result;
         }
     }
-    if (!to_the_end) {
-        longest = part_of_swing(run, longest);
-        run->longest = fmin(run->longest, longest);
-    }
+    longest = advance_part_of_swing(run, longest);
+    run->longest = fmin(run->longest, longest);
+    run->floor = fmin(run->floor, longest);
     if (!advance_is_coarse(run)) {
         result = plan_exact(run, longest, to_the_end);
         bool complete = run->attempt.safe >= run->attempt.length;
         if (result != SPRAG_OK || complete || !advance_is_coarse(run)) {
             return result;
         }
-        longest = run->left; // all that is left is planned at once
-        run->floor = advance_whole_share * longest;
+        run->floor = advance_whole_share * run->left; // all that is left is planned at once
+        longest = advance_part_of_swing(run, run->left);
+        run->floor = fmin(run->floor, longest);
         result = advance_look(run, longest);
         if (result != SPRAG_OK) {
             return result;

@@ -1,0 +1,96 @@
+// Sub-steps of bodies that joints swing. The centre of such a body moves along the tangent in a
+// sub-step while the body turns, and where that is far the error of the joint, which is mended in
+// any direction, brings in energy. A joint's force keeps its direction meanwhile, so that a body
+// under load is on a spring that the sub-step treats explicitly: in steps longer than two over the
+// rate of that spring a chain of light links under a heavy load comes apart.
+#include <math.h>
+#include <string.h>
+
+#include "advance_run.h"
+#include "linalg.h"
+#include "spinners.h"
+
+// rad/s, of the fastest body that a joint swings about a point off its axis of rotation.
+static double swing_rate(const advance_run *run)
+{
+    double fastest = 0;
+    for (int i = 0; i < run->rows.count; i++) {
+        const sprag_row *row = &run->rows.row[i];
+        for (int side = 0; side < 2; side++) {
+            const double *J = row->jacobian[side];
+            int b = row->body[side];
+            const sprag_mover *body = b == SPRAG_STATIC ? NULL : &run->frame->body[b];
+            double rate = body && body->mass > 0 ? norm3(body->velocity + 3) : 0;
+            if (rate > fastest && dot3(J, J) > 0 &&
+                sprag_spin_is_off_axis(body->mass, run->inertia[b],
+                                       dot3(body->velocity + 3, J + 3) / rate)) {
+                fastest = rate;
+            }
+        }
+    }
+    return fastest;
+}
+
+// 1/s^2, stiffness over inertia of a body that turns about a joint under the force f of the last
+// step: (f.r + |f| |r|) / 2 at most, with the lever r. The rows of the joint are (e, r x e), with
+// orthogonal unit vectors e.
+static double load_of_joint(const advance_run *run, const sprag_row *row, int rows, int side)
+{
+    double force[3] = {0}, lever[3] = {0}, inverse = 0;
+    for (int i = 0; i < rows; i++) {
+        const double *J = row[i].jacobian[side];
+        double turned[3];
+        add_scaled(force, row[i].guess, J, 3);
+        cross3(J, J + 3, turned);
+        add_scaled(lever, 1.0 / (rows - 1), turned, 3);
+        mul33(run->inverse[row->body[side]], J + 3, turned);
+        inverse += dot3(J + 3, turned); // 2 |r|^2 over the inertia across r
+    }
+    double square = dot3(lever, lever), size = sqrt(dot3(force, force) * square);
+    return square > 0 ? (dot3(force, lever) + size) * inverse / (4 * square) : 0;
+}
+
+// From i on: rows of one joint that have linear parts, or one row.
+static int rows_of_joint(const advance_run *run, int i)
+{
+    const sprag_row *row = &run->rows.row[i];
+    int rows = 0;
+    while (i + rows < run->rows.count && row[rows].body[0] == row->body[0] &&
+           row[rows].body[1] == row->body[1] &&
+           dot3(row[rows].jacobian[0], row[rows].jacobian[0]) > 0) {
+        rows++;
+    }
+    return rows > 1 ? rows : 1;
+}
+
+// rad/s, at which the joints of a body under load turn it, of the body where it is fastest.
+static double load_rate(advance_run *run)
+{
+    double *sum = run->work.load, most = 0;
+    memset(sum, 0, (size_t)run->frame->bodies * sizeof *sum);
+    for (int i = 0, rows; i < run->rows.count; i += rows) {
+        const sprag_row *row = &run->rows.row[i];
+        rows = rows_of_joint(run, i);
+        for (int side = 0; side < 2 && rows > 1; side++) {
+            int b = row->body[side];
+            if (b != SPRAG_STATIC) {
+                sum[b] += load_of_joint(run, row, rows, side);
+                most = fmax(most, sum[b]);
+            }
+        }
+    }
+    return sqrt(most);
+}
+
+double advance_part_of_swing(advance_run *run, double time)
+{
+    double rate = swing_rate(run), load = load_rate(run), most = INFINITY;
+    if (rate > 0 && run->floor < advance_whole_share * time) {
+        most = fmax(run->floor, advance_farthest_turn / rate);
+    }
+    if (load > 0 && !advance_is_spent(run)) {
+        double shortest = run->options->shortest * run->frame->step;
+        most = fmin(most, fmax(shortest, advance_load_turn / load));
+    }
+    return time > most ? time / ceil(time / most) : time;
+}
