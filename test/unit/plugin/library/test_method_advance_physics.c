@@ -82,6 +82,22 @@ START_TEST(friction_with_normal_force)
 }
 END_TEST
 
+// A block on a slope sticks up to the bound of its friction: 1 mm in 2 s otherwise.
+START_TEST(block_sticks_near_its_bound)
+{
+    static const double slopes[] = {0.49, 0.499, 0.4999}; // over mu = 0.5
+    scene *s = open_scene("method=advance");
+    double slope = atan(slopes[_i % 3]);
+    s->length = _i < 3 ? STEP : STEP / 10;
+    dWorldSetGravity(s->world, G * sin(slope), 0, -G * cos(slope));
+    add_floor(s);
+    dBodyID block = body_at(s, dCreateBox(s->space, 0.4, 0.4, 0.2), 0, 0, 0.1);
+    run(s, (int)(2 / s->length));
+    ck_assert_double_lt(fabs(dBodyGetPosition(block)[0]), 1e-6);
+    close_scene(s);
+}
+END_TEST
+
 // ---- restitution
 
 // A frame of any length.
@@ -472,6 +488,7 @@ int main(void)
     TCase *friction = tcase_create("friction");
     tcase_add_loop_test(friction, no_friction_without_normal_force, 0, SLOTS);
     tcase_add_loop_test(friction, friction_with_normal_force, 0, 2);
+    tcase_add_loop_test(friction, block_sticks_near_its_bound, 0, 6);
     suite_add_tcase(suite, friction);
     TCase *restitution = tcase_create("restitution");
     tcase_set_timeout(restitution, 60);
