@@ -334,6 +334,12 @@ void compliant_update_forces(const compliant_run *run, const double *x, int guar
 // All points with a gap below `margin` (m); without forces.
 void compliant_find_points(compliant_run *run, const double *x, int guard, double margin,
                            compliant_contact *contact);
+// Points that approach faster than `least` (m/s) pass one another: the gap closes no half as fast
+// as the normal says while the bodies move on by a few times `touch` (m). An edge that meets
+// another one has the normal of either face, so a box that slides from one box onto the next would
+// hit its side. Bodies are placed at state.x.
+bool compliant_passes(compliant_run *run, int guard, const compliant_contact *contact, double touch,
+                      double least);
 // At state.x: stores the gap, and the memory for the next ones.
 void compliant_update_gap(compliant_run *run, int guard);
 // 1/kg, of both bodies along a direction at a point.

@@ -318,3 +318,53 @@ void compliant_add_impulses(compliant_run *run, int guard, const compliant_conta
     }
     sprag_pair_add_impulse(compliant_pair(run, guard), (const double(*)[6])wrench, time);
 }
+
+// ---- edges that meet
+
+// m/s: no point of a body at a pair moves faster.
+static double most_speed(const compliant_run *run, const double *x, int guard)
+{
+    double speed = 0;
+    for (int side = 0; side < 2; side++) {
+        int body = compliant_body(run, guard, side);
+        const double *v = compliant_velocity_of(x, body);
+        speed += v ? norm3(v) + run->sizes.radius[body] * norm3(v + 3) : 0;
+    }
+    return speed;
+}
+
+static double distance_after(compliant_run *run, int guard, double time)
+{
+    const double *x = run->state.x;
+    sprag_gap gap;
+    for (int side = 0; side < 2; side++) {
+        int body = compliant_body(run, guard, side);
+        if (body != SPRAG_STATIC) {
+            sprag_motion motion = {.pose = run->state.pose[body]};
+            memcpy(motion.velocity, compliant_velocity_of(x, body), sizeof motion.velocity);
+            sprag_motion_at(&motion, time, &run->state.pose[body]);
+        }
+    }
+    bool found = compliant_find_gap(run, guard, INFINITY, 0, NULL, &gap, NULL);
+    compliant_place_pair(run, x, guard);
+    return found ? gap.distance : -INFINITY;
+}
+
+bool compliant_passes(compliant_run *run, int guard, const compliant_contact *c, double touch,
+                      double least)
+{
+    const double *x = run->state.x;
+    double approach = 0, depth = 0;
+    for (int i = 0; i < c->count; i++) {
+        double u[3];
+        compliant_velocity_at(run, x, guard, c->at[i], u);
+        double speed = -dot3(c->gap.normal, u);
+        depth = speed > approach ? c->depth[i] : depth;
+        approach = fmax(approach, speed);
+    }
+    if (!(approach > least)) {
+        return false;
+    }
+    double time = COMPLIANT_PASSING * touch / most_speed(run, x, guard);
+    return distance_after(run, guard, time) > -(depth + approach * time / 2);
+}

@@ -117,6 +117,9 @@ static bool find_points(impact *s)
     for (int i = 0; i < count && !scratch->failed; i++) {
         compliant_contact c;
         compliant_find_points(run, run->state.x, near[i], s->touch, &c);
+        if (compliant_passes(run, near[i], &c, s->touch, least_speed(run, near[i]))) {
+            c.count = 0;
+        }
         add_points(s, near[i], &c);
         if (c.count == 0) {
             set_apart(run, near[i], -c.gap.distance);

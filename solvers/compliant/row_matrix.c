@@ -176,22 +176,26 @@ static void set_couplings(compliant_joints *j, int i)
 }
 
 // Inverse mass and compliance of an active row, 1/kg. Bounded rows always yield a little: a motor
-// that drives into its stop has the same Jacobian. per_step: 1 / h
+// that drives into its stop has the same Jacobian. *softness: of others. What the
+// integrator does not resolve must not decide about their forces where rows depend on one another,
+// as those of a parallelogram at its dead points. per_step: 1 / h
 static double diagonal_compliance(const compliant_run *run, const compliant_active_row *row,
-                                  double inverse_mass, double per_step, double time)
+                                  double inverse_mass, double per_step, double time,
+                                  double *softness)
 {
     const compliant_joints *j = run->joints;
     const compliant_rule rule = row->stop < 0 ? j->rule[row->row] : COMPLIANT_ONE_SIDED;
     const bool bounded = isfinite(row->lo) || isfinite(row->hi);
-    double yield = row->compliance * per_step, most = COMPLIANT_RIGID_ROW_SOFTNESS * inverse_mass;
+    double yield = row->compliance * per_step;
     yield *= rule == COMPLIANT_MOTOR ? 1 + COMPLIANT_CATCH_UP * time * per_step : 1;
-    if (j->as_if_rigid && yield > most &&
+    if (j->as_if_rigid &&
         (rule == COMPLIANT_RIGID || (row->stop >= 0 && stop_hardly_yields(run, row->stop)))) {
-        yield = most;
+        yield = 0;
     }
     inverse_mass *= row->yielding ? 2 : 1;
     double least = bounded ? COMPLIANT_BOUNDED_ROW_SOFTNESS * inverse_mass : 0;
-    return inverse_mass + (yield > least ? yield : least);
+    *softness = bounded ? 0 : COMPLIANT_RIGID_ROW_SOFTNESS * inverse_mass;
+    return inverse_mass + (yield > least ? yield : least) + *softness;
 }
 
 // R I^-1 R' of all bodies.
@@ -240,7 +244,7 @@ void compliant_set_matrix(compliant_run *run, double time)
         run->budget.work += COMPLIANT_COST_ENTRY * (i - s->first[i] + 1);
         set_couplings(j, i);
         double *diagonal = compliant_entry(s, s->A, i, i);
-        *diagonal = diagonal_compliance(run, own, *diagonal, per_step, time);
+        *diagonal = diagonal_compliance(run, own, *diagonal, per_step, time, &s->softness[i]);
     }
 }
 

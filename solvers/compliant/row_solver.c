@@ -72,6 +72,22 @@ static void substitute(compliant_row_system *s, double *b)
     }
 }
 
+// Adds the forces that the softness has lost, and those lost again: along an eigenvector of A they
+// are a share of softness / eigenvalue the first time.
+static void sharpen(compliant_row_system *s)
+{
+    memcpy(s->rest, s->solution, (size_t)s->count * sizeof *s->rest);
+    for (int round = 0; round < COMPLIANT_SHARPENINGS; round++) {
+        for (int i = 0; i < s->count; i++) {
+            s->rest[i] *= s->softness[i];
+        }
+        substitute(s, s->rest);
+        for (int i = 0; i < s->count; i++) {
+            s->solution[i] += s->rest[i];
+        }
+    }
+}
+
 static double bound_of(const compliant_active_row *row)
 {
     return row->at == COMPLIANT_AT_LOWER ? row->lo : row->hi;
@@ -154,6 +170,7 @@ bool compliant_solve_rows(compliant_row_system *s)
         }
         set_right(s);
         substitute(s, s->solution);
+        sharpen(s);
         if (!s->has_bounds) {
             return true;
         }

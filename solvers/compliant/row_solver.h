@@ -32,8 +32,10 @@ typedef struct compliant_row_system {
     double *A;        // lower half, row by row
     double *factor;   // as A; scratch of the solver
     double **line;    // rows: theirs in `factor`, less `first`
+    double *softness; // rows, part of the diagonal of A; 0 of rows with bounds
     double *right;    // right side
     double *solution; // lambda
+    double *rest;     // scratch of the solver
 } compliant_row_system;
 
 static inline double *compliant_entry(const compliant_row_system *s, double *A, int i, int k)
@@ -41,7 +43,8 @@ static inline double *compliant_entry(const compliant_row_system *s, double *A, 
     return A + s->start[i] + (k - s->first[i]);
 }
 
-// At least one row. false: rows depend on one another.
+// At least one row. Solves as if there were no softness, but where rows depend so much on one
+// another that it counts. false: rows depend on one another, and have no softness.
 bool compliant_solve_rows(compliant_row_system *system);
 
 #endif

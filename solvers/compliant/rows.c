@@ -252,8 +252,10 @@ static bool allocate(compliant_run *run)
     a->line = SPRAG_TAKE_RAW(s, room, double *);
     a->A = SPRAG_TAKE_RAW(s, entries, double);
     a->factor = SPRAG_TAKE_RAW(s, entries + room, double);
+    a->softness = SPRAG_TAKE(s, room, double);
     a->right = SPRAG_TAKE(s, room, double);
     a->solution = SPRAG_TAKE(s, room, double);
+    a->rest = SPRAG_TAKE(s, room, double);
     return !s->failed;
 }
 

@@ -131,9 +131,9 @@ static bool solve_again(compliant_run *run, bool as_if_rigid)
 }
 
 // Yield speeds are those of rigid rows, except where rows contradict one another: CFM alone keeps
-// their forces finite, so it stays. Then rigid forces are larger by the CFM over that of rigid rows
-// (COMPLIANT_RIGID_ROW_SOFTNESS); otherwise by the CFM over what other rows leave of the inverse
-// mass, as of a spring at a long lever. false: there are no forces.
+// their forces finite, so it stays. Then rigid forces are larger by the CFM over the softness of
+// rows (row_matrix.c); otherwise by the CFM over what other rows leave of the inverse mass, as of a
+// spring at a long lever. false: there are no forces.
 static bool choose_yield_speeds(compliant_run *run, const double *label)
 {
     if (!evaluate_forces(run, label)) {

@@ -464,6 +464,36 @@ START_TEST(springs_at_long_levers_yield)
 }
 END_TEST
 
+// A parallelogram, whose rows depend on one another when its links are in line: there, errors of
+// the closure would turn it into a crossed one, with forces without a bound.
+START_TEST(parallelogram_passes_its_dead_points)
+{
+    static const double steps[] = {0.01, 1 / 60.0, 0.02}, rates[] = {1, 2, 5};
+    const double h = steps[_i / 3], rate = rates[_i % 3];
+    yielding *y = yielding_open("method=ess", (material){.bounce = -1}, h);
+    dBodyID bar[3];
+    for (int i = 0; i < 3; i++) { // two cranks of 1 m, and the coupler
+        dMass mass;
+        dMassSetBoxTotal(&mass, i < 2 ? 1 : 2, i < 2 ? 0.05 : 2, 0.05, i < 2 ? 1 : 0.05);
+        bar[i] = yielding_body(y, &mass, NULL, i < 2 ? 2 * i : 1, 0, i < 2 ? 0.5 : 1);
+    }
+    for (int i = 0; i < 4; i++) {
+        dJointID hinge = dJointCreateHinge(y->world, 0);
+        dJointAttach(hinge, bar[i / 2 ? 2 : i], i / 2 ? bar[i % 2] : NULL);
+        dJointSetHingeAnchor(hinge, 2 * (i % 2), 0, i / 2);
+        dJointSetHingeAxis(hinge, 0, 1, 0);
+        dJointSetHingeParam(hinge, dParamVel, rate);
+        dJointSetHingeParam(hinge, dParamFMax, i == 0 ? 200 : 0);
+    }
+    for (int k = 0; k * h < 10; k++) {
+        yielding_step(y);
+        ck_assert_double_lt(fabs(dBodyGetRotation(bar[2])[8]), 1e-3);
+        ck_assert_double_lt(dBodyGetAngularVel(bar[0])[1], 1.001 * rate);
+    }
+    yielding_close(y);
+}
+END_TEST
+
 // A chain of links whose stops are reached and left in turns, at lower and lower speeds: they come
 // to rest within the frame and do not chatter.
 START_TEST(stops_that_take_turns_come_to_rest)
@@ -664,6 +694,7 @@ static Suite *ess_suite(void)
     tcase_add_loop_test(joints, violated_stops_return_as_in_stock, 0, 20);
     tcase_add_loop_test(joints, yielding_joints_return_as_in_stock, 0, 2);
     tcase_add_loop_test(joints, springs_at_long_levers_yield, 0, 4);
+    tcase_add_loop_test(joints, parallelogram_passes_its_dead_points, 0, 9);
     tcase_add_test(joints, stops_that_take_turns_come_to_rest);
     tcase_add_loop_test(joints, unbounded_motor_stops, 0, 4);
     tcase_add_loop_test(joints, coupled_motors_are_bounded, 0, 2);

@@ -156,6 +156,24 @@ START_TEST(box_slides_to_rest)
 }
 END_TEST
 
+// From one box onto the next. The edges meet where rounding decides which face has the normal.
+START_TEST(box_slides_over_tiles)
+{
+    static const double speed[] = {4, 4.3, 5};
+    scene s = open_scene(_i < 3 ? 0.02 : steps[_i / 3 - 1], 0.3, 0);
+    for (int i = -1; i < 10; i++) {
+        dGeomSetPosition(dCreateBox(s.space, 0.5, 0.5, 1), 0.5 * i, 0, -0.5);
+    }
+    dBodyID box = add_box(&s, 0.3, 0.3, 0.2, 0, 0.1);
+    dBodySetLinearVel(box, speed[_i % 3], 0, 0);
+    run(&s, 2);
+    double way = speed[_i % 3] * speed[_i % 3] / (2 * 0.3 * G);
+    ck_assert_double_eq_tol(dBodyGetPosition(box)[0], way, 1e-4);
+    ck_assert_double_eq_tol(dBodyGetPosition(box)[2], 0.1, 1e-6);
+    close_scene(&s);
+}
+END_TEST
+
 // Friction bounded by a force, on each of four corners.
 START_TEST(friction_of_a_force)
 {
@@ -369,6 +387,7 @@ static Suite *rigid_suite(void)
     tcase_add_loop_test(one, box_sticks_on_a_slope, 0, FLOORS * STEPS);
     tcase_add_loop_test(one, box_slides_down_a_slope, 0, FLOORS * STEPS);
     tcase_add_loop_test(one, box_slides_to_rest, 0, FLOORS * STEPS);
+    tcase_add_loop_test(one, box_slides_over_tiles, 0, 3 * (STEPS + 1));
     tcase_add_loop_test(one, friction_of_a_force, 0, STEPS);
     tcase_add_loop_test(one, ball_slides_then_rolls, 0, FLOORS * STEPS);
     tcase_add_loop_test(one, rolling_friction_slows_a_ball, 0, STEPS);
