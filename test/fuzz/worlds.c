@@ -2,7 +2,6 @@
 // mechanisms, contacts by the dozen between the same two bodies, forces without measure, bodies
 // that jump, are destroyed and disabled between steps. From a seed alone.
 #include "fuzz.h"
-#include "join_contacts.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include <ode/ode.h>
 
+#include "join_contacts.h"
 #include "sprag.h"
 
 enum { BODIES_MAX = 30, JOINTS_MAX = 40, CONTACTS_MAX = 64 };
