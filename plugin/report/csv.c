@@ -125,10 +125,11 @@ static bool open_table(csv *c, const char *directory, const char *tag, const jso
             return fail(c, tag, "the header has a column that this version cannot read");
         }
     }
-    snprintf(path, sizeof path, "%s/%s.csv", directory, file_name(tag));
-    t->file = fopen(path, "w");
+    bool fits =
+        snprintf(path, sizeof path, "%s/%s.csv", directory, file_name(tag)) < (int)sizeof path;
+    t->file = fits ? fopen(path, "w") : NULL;
     if (!t->file) {
-        return fail(c, path, strerror(errno));
+        return fail(c, path, strerror(fits ? errno : ENAMETOOLONG));
     }
     c->tables++;
     if (strcmp(tag, "STEP") != 0) {

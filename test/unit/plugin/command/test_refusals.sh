@@ -120,6 +120,8 @@ refuses 1 "$sprag" export folder --count
 refuses 1 "$sprag" export /dev/null --count
 refuses 1 "$sprag" export ok.sprec --csv missing/folder
 refuses 1 "$sprag" export ok.sprec --gltf missing/file
+deep=$(printf 'deep_folder/%.0s' {1..340}) # of 4080 letters: the names of its files are too long for a path
+mkdir -p "$deep" && refuses 1 "$sprag" export ok.sprec --csv "${deep}folders"
 refuses 1 "$sprag" export ok.sprec --gltf /dev/full
 refuses 1 "$sprag" report missing/page.html ok.sprec
 cp ok.sprec same.sprec
