@@ -24,6 +24,7 @@
 #ifndef SPRAG_RECORDING_H
 #define SPRAG_RECORDING_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -187,7 +188,7 @@ static inline bool sprag_recording_open(sprag_recording *r, const char *path)
     memset(r, 0, sizeof *r);
     r->file = fopen(path, "rb");
     if (!r->file) {
-        return sprag_recording_fail(r, "cannot be opened");
+        return sprag_recording_fail(r, errno == ENOENT ? "does not exist" : "cannot be opened");
     }
     while (c != '\n' && r->header_size < most && (c = getc(r->file)) != EOF) {
         if (r->header_size + 2 > room) {

@@ -266,7 +266,8 @@ bool export_csv(const char *recording, const char *directory, const char **end,
     write_guard guard;
     bool done = true;
     if (!sprag_recording_open(&r, recording)) {
-        return fail(&c, recording, r.error);
+        snprintf(message, REPORT_MESSAGE, "%.400s %s", recording, r.error);
+        return false;
     }
     write_guard_begin(&guard);
     c.header = json_loadb(r.header, r.header_size, 0, &error);

@@ -50,7 +50,7 @@ for file in slope.sprec host.sprec; do
     [ "$("$build/sprag" export other.sprec --csv other && cut -d, -f3 other/steps.csv | sort -u | tr '\n' ' ')" = "method ode-quick " ] ||
         fail "replay -m: $file"
 done
-ends 1 'cannot be opened' "$build/sprag" replay missing.sprec
+ends 1 'does not exist' "$build/sprag" replay missing.sprec
 ends 1 'is no recording' "$build/sprag" replay "$build/sprag"
 
 # ---- dump
@@ -104,7 +104,7 @@ done
 # ---- report
 
 ends 2 'report takes' "$build/sprag" report page.html
-ends 1 'cannot be opened' "$build/sprag" report page.html missing.sprec
+ends 1 'does not exist' "$build/sprag" report page.html missing.sprec
 "$build/sprag" run slope --seconds 0.3 --json >slope.json
 "$build/sprag" report page.html --json slope.json slope.sprec || fail "no page of a run"
 grep -q '<canvas\|<script' page.html || fail "no page"

@@ -146,7 +146,7 @@ START_TEST(a_film_keeps_as_many_frames_as_it_may)
     ck_assert_double_lt(f.world->step[STEPS - 1].energy, f.world->step[0].energy + 1e-6);
     film_free(&f);
     ck_assert(!film_load(&f, "/nonexistent", 5, message));
-    ck_assert_str_eq(message, "/nonexistent cannot be opened");
+    ck_assert_str_eq(message, "/nonexistent does not exist");
     film_free(&f);
     ck_assert(!export_csv(recording, "/nonexistent/a", &end, message));
 }
