@@ -308,26 +308,20 @@ END_TEST
 enum { BALLS = 3, A_ENTRIES = 12 * BALLS * 12 * BALLS, B_ENTRIES = A_ENTRIES / 2 };
 
 // Balls in a row on a plane, before their first step.
-static dWorldID open_row(const char *options, dBodyID ball[BALLS], dSpaceID *space)
+static scene open_row(const char *options, dBodyID ball[BALLS])
 {
-    dWorldID w = dWorldCreate();
-    scene s = {.world = w, .space = *space = dSimpleSpaceCreate(NULL)};
-    s.contacts = dJointGroupCreate(0);
-    dWorldSetGravity(w, 0, 0, -9.81);
+    scene s = {.world = dWorldCreate(),
+               .space = dSimpleSpaceCreate(NULL),
+               .contacts = dJointGroupCreate(0)};
+    dWorldSetGravity(s.world, 0, 0, -9.81);
     dCreatePlane(s.space, 0, 0, 1, 0);
     for (int i = 0; i < BALLS; i++) {
-        ball[i] = create_body(w, 1, 0.199 * i, 0, 0.099);
+        ball[i] = create_body(s.world, 1, 0.199 * i, 0, 0.099);
         dGeomSetBody(dCreateSphere(s.space, 0.1), ball[i]);
     }
-    configure(w, options);
+    configure(s.world, options);
     dSpaceCollide(s.space, &s, touch);
-    return w;
-}
-
-static void close_row(dWorldID w, dSpaceID space)
-{
-    dSpaceDestroy(space);
-    dWorldDestroy(w);
+    return s;
 }
 
 // Derivatives are those that memory would give, or there are none and a reason; the step does not
@@ -344,14 +338,13 @@ START_TEST(derivatives_without_memory_are_right_or_refused)
     failing = 0;
     for (bool reached = true; reached; failing++) {
         dBodyID ball[BALLS];
-        dSpaceID space;
-        dWorldID w = open_row(all[_i / 2], ball, &space);
+        scene s = open_row(all[_i / 2], ball);
         for (int i = 0; i < BALLS; i++) {
             before[i] = whole_state_of(ball[i]);
         }
         allocation = 0;
         counting = failing > 0;
-        int done = sprag_world_linearize(w, step, ball, BALLS, A, B);
+        int done = sprag_world_linearize(s.world, step, ball, BALLS, A, B);
         counting = false;
         reached = failing == 0 || allocation >= failing;
         for (int i = 0; i < BALLS; i++) {
@@ -369,8 +362,8 @@ START_TEST(derivatives_without_memory_are_right_or_refused)
             ck_assert_ptr_nonnull(strstr(sprag_error(), "memory"));
             refused++;
         }
-        ck_assert(dWorldStep(w, step));
-        close_row(w, space);
+        ck_assert(dWorldStep(s.world, step));
+        close_scene(&s);
     }
     ck_assert_int_gt(refused, 3);
 }

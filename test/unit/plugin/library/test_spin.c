@@ -7,6 +7,7 @@
 #include "body_motion.h"
 #include "join_contacts.h"
 #include "spin.h"
+#include "spinners.h"
 #include "sprag.h"
 #include "suite.h"
 
@@ -313,6 +314,23 @@ START_TEST(elastic_impacts_of_spinning_bricks_win_nothing)
 }
 END_TEST
 
+// About the axis, the one turn that ends the step in the same pose is by the velocity itself; also
+// of a body that the step brings to rest.
+START_TEST(turns_about_the_axis_keep_their_rate)
+{
+    static const double axis[3] = {0.6, 0, 0.8}, speeds[3] = {0, 1, -200}; // rad/s
+    double w[3], rate[3];
+    for (int k = 0; k < 3; k++) {
+        w[k] = speeds[_i] * axis[k];
+    }
+    sprag_spin_rate(axis, 0.01, w, rate);
+    for (int k = 0; k < 3; k++) {
+        ck_assert_double_eq_tol(rate[k], speeds[_i] * axis[k], 1e-12 * (1 + fabs(speeds[_i])));
+        ck_assert_double_eq_tol(w[k], speeds[_i] * axis[k], 1e-12 * (1 + fabs(speeds[_i])));
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("spin");
@@ -328,6 +346,7 @@ int main(void)
     tcase_add_loop_test(held, gyroscope_precesses, 0, 4);
     tcase_add_loop_test(held, uneven_gyroscope_does_not_rise, 0, 6);
     tcase_add_loop_test(held, top_stands, 0, 3 * TOPS);
+    tcase_add_loop_test(held, turns_about_the_axis_keep_their_rate, 0, 3);
     tcase_add_test(held, elastic_impacts_of_spinning_bricks_win_nothing);
     suite_add_tcase(suite, held);
     return run_suite(suite);
