@@ -99,6 +99,10 @@ static const double COMPLIANT_TOUCH_SLACK = 10;
 // there is no impact. Larger: grazing impacts are lost. Smaller: edges that are level are hit.
 static const double COMPLIANT_PASSING = 3;
 
+// Times the way of two bodies that nothing touches: bound of how fast their gap may change. Larger:
+// more evaluations for shapes that are thin and fast. Smaller: frames of joints that whip fail.
+static const double COMPLIANT_RATE_MARGIN = 2;
+
 // Of the inverse mass: yield of contacts and rows in an impact. Larger: a rebound that is too slow.
 // Smaller: impulses on many points at once cannot be solved.
 static const double COMPLIANT_IMPACT_SOFTNESS = 1e-10;

@@ -164,19 +164,16 @@ static double time_of_touch(compliant_run *run, int guard, double left, double *
     return time;
 }
 
-// Sets `way` of the bodies.
-static bool flies_to_touch(const compliant_run *run, double *way)
+static bool flies_to_touch(const compliant_run *run)
 {
     bool flies = run->rows < 0 && run->held.points == 0;
     for (int i = 0; i < run->frame->bodies && flies; i++) {
         flies = turns_evenly(&run->frame->body[i]);
-        way[i] = way_of(run, i);
     }
     for (int g = 0; g < run->guards.pairs && flies; g++) {
         compliant_status status = run->guards.law[g].status;
         bool known = status == COMPLIANT_UNKNOWN || status == COMPLIANT_RIGID_PAIR;
-        bool shaped = is_translated(run, g, 0) && is_translated(run, g, 1) &&
-                      sprag_pair_triangle(run->frame, run->guards.pair[g]) < 0;
+        bool shaped = is_translated(run, g, 0) && is_translated(run, g, 1);
         flies = status == COMPLIANT_DECLINED || (known && shaped);
     }
     return flies;
@@ -305,6 +302,42 @@ static bool rest(compliant_run *run)
     return true;
 }
 
+// ---- thin shapes
+
+// m, that the shape is wide at least; 0 of polytopes, as triangles are.
+static double width_of(const sprag_shape *shape)
+{
+    static const sprag_pose own = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    double bounds[6], least = INFINITY;
+    sprag_shape_bounds(shape, &own, bounds);
+    for (int k = 0; k < 3; k++) {
+        least = fmin(least, bounds[3 + k] - bounds[k]);
+    }
+    return shape->kind == SPRAG_POLYTOPE ? 0 : least;
+}
+
+// Bounds the rates of pairs that may pass through one another between two samples of a step. NULL:
+// none may.
+static const double *rate_bounds(const compliant_run *run, const double *way, double *bound)
+{
+    bool any = false;
+    double left = run->frame->step - run->time;
+    for (int g = 0; g < run->guards.pairs + run->stops; g++) {
+        bound[g] = INFINITY;
+        if (g >= run->guards.pairs || run->guards.known_label[g] != 0 || run->held.pair[g]) {
+            continue;
+        }
+        double most = COMPLIANT_RATE_MARGIN * way_of_pair(run, g, way);
+        double width = width_of(&compliant_collider(run, g, 0)->shape) +
+                       width_of(&compliant_collider(run, g, 1)->shape);
+        if (most > width && run->guards.gap[g] <= most) {
+            bound[g] = most / left;
+            any = true;
+        }
+    }
+    return any ? bound : NULL;
+}
+
 // ---- integration
 
 typedef struct listener {
@@ -385,6 +418,7 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     sprag_ess_event *event = SPRAG_TAKE_RAW(scratch, room, sprag_ess_event);
     double *x = SPRAG_TAKE(scratch, (size_t)run->frame->bodies * COMPLIANT_STATES + 1, double);
     double *way = SPRAG_TAKE_RAW(scratch, run->frame->bodies, double);
+    double *bound = SPRAG_TAKE_RAW(scratch, run->guards.pairs + run->stops, double);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
@@ -392,7 +426,10 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
         return SPRAG_OK;
     }
     compliant_unpack(run);
-    if (flies_to_touch(run, way)) {
+    for (int i = 0; i < run->frame->bodies; i++) {
+        way[i] = way_of(run, i);
+    }
+    if (flies_to_touch(run)) {
         *stats = (sprag_ess_stats){.stop = SPRAG_ESS_MANY_STEPS};
         if (budget->steps >= compliant_step_limit(run) ||
             compliant_is_over_budget(run, run->time)) {
@@ -414,6 +451,8 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     options.max_steps = most > budget->steps ? most - budget->steps : 1;
     sprag_ess_output output = {.event = event, .event_room = room, .user = &l, .observe = observe};
     sprag_ess_problem problem = compliant_problem(run);
+    compliant_set_known_labels(run);
+    problem.rate_bound = rate_bounds(run, way, bound);
     sprag_result result = sprag_ess_integrate(&problem, &options, run->time, h, run->state.x,
                                               run->guards.label, &output, scratch, stats, NULL, 0);
     // A step that the end of the frame has cut short tells no more than that it may be longer.

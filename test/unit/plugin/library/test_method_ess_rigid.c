@@ -379,6 +379,29 @@ START_TEST(feedback_is_the_change_of_momentum)
 }
 END_TEST
 
+// Thin ones that spin, at up to 100 times their size a step.
+START_TEST(nothing_passes_a_sheet)
+{
+    scene s = open_scene(steps[_i % STEPS], 0, 0);
+    s.floor = add_floor(s.space, MESH);
+    dGeomID geom[] = {dCreateSphere(s.space, 0.01), dCreateBox(s.space, 0.03, 0.02, 0.01),
+                      dCreateCapsule(s.space, 0.01, 0.03), dCreateCylinder(s.space, 0.01, 0.03)};
+    dBodyID body[4];
+    for (int k = 0; k < 4; k++) {
+        dMass mass;
+        dMassSetBoxTotal(&mass, 0.01, 0.03, 0.02, 0.02);
+        body[k] = add(&s, geom[k], &mass, 0.123 + 0.3 * k, 1.33);
+        dBodySetLinearVel(body[k], 0, 0, _i / STEPS ? -100 : -30);
+        dBodySetAngularVel(body[k], 10, 5, 3);
+    }
+    run(&s, 0.1);
+    for (int k = 0; k < 4; k++) {
+        ck_assert_double_gt(dBodyGetPosition(body[k])[2], 0);
+    }
+    close_scene(&s);
+}
+END_TEST
+
 static Suite *rigid_suite(void)
 {
     Suite *suite = suite_create("method_ess_rigid");
@@ -395,6 +418,7 @@ static Suite *rigid_suite(void)
     tcase_add_loop_test(one, disc_rolls, 0, 2 * STEPS);
     tcase_add_loop_test(one, box_falls_flat, 0, FLOORS * STEPS);
     tcase_add_loop_test(one, tumbling_box_gains_nothing, 0, STEPS);
+    tcase_add_loop_test(one, nothing_passes_a_sheet, 0, 2 * STEPS);
     tcase_add_loop_test(several, stack_stands, 0, STEPS);
     tcase_add_loop_test(several, upper_box_slides_on_the_lower_one, 0, STEPS);
     tcase_add_loop_test(several, hinged_ball_rests, 0, STEPS);
