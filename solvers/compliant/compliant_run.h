@@ -293,9 +293,10 @@ void compliant_set_reference(compliant_run *run);                   // bounds.x
 void compliant_measure_motion(compliant_run *run, const double *x); // bounds.moved
 double compliant_gap_bound(const compliant_run *run, int guard);    // m, lower bound of the gap
 
-// Does the contact of a triangle with this gap belong to another one, that has its point, too?
-// Bodies are placed.
-bool compliant_belongs_to_neighbour(compliant_run *run, int guard, const sprag_gap *gap);
+// Does the contact of a triangle with this gap belong to another one, that has its point, too? Then
+// *depth is that one's, m. Bodies are placed at x.
+bool compliant_belongs_to_neighbour(compliant_run *run, const double *x, int guard,
+                                    const sprag_gap *gap, double *depth);
 
 // ---- contact.c
 
@@ -315,7 +316,7 @@ typedef struct compliant_contact {
     double depth[SPRAG_MANIFOLD_MAX];    // m
     double share[SPRAG_MANIFOLD_MAX];    // of a point's force that each has
     double force[SPRAG_MANIFOLD_MAX][3]; // N, on side 0
-    double deepest;                      // m, of the depths
+    double deepest;                      // m, of the depths, or of the neighbour
     double approach;                     // m/s, of the first point, along the normal
     double rate, slip_rate;              // 1/s, of forces along the normal, of friction: how fast
                                          // they may change velocities
@@ -377,7 +378,8 @@ bool compliant_holds(const compliant_run *run); // is any pair rigid?
 double compliant_rest_speed(const compliant_run *run);
 // Adds the effect of rigid contacts that hold, and of joint rows, to f. false: there is none.
 bool compliant_hold(compliant_run *run, const double *x, const double *label, double *f);
-// Sets the pairs that hold at state.x: until the next event no other ones do.
+// Sets the pairs that hold at state.x: until the next event no other ones do, but triangles onto
+// which the same body rolls from one of the same mesh.
 void compliant_set_held_pairs(compliant_run *run);
 // Pairs that bounce, and do not hold at state.x, become unknown, as the implicit step needs them.
 void compliant_release_flying(compliant_run *run);

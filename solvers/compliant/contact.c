@@ -265,7 +265,8 @@ static void find_contact(compliant_run *run, const double *x, int guard, complia
         return;
     }
     c->deepest = 1e-300;
-    if (detail != COMPLIANT_GAP && compliant_belongs_to_neighbour(run, guard, &c->gap)) {
+    if (detail != COMPLIANT_GAP &&
+        compliant_belongs_to_neighbour(run, x, guard, &c->gap, &c->deepest)) {
         return;
     }
     if (detail != COMPLIANT_GAP) {

@@ -58,17 +58,22 @@ void compliant_set_reference(compliant_run *run)
            (size_t)run->frame->bodies * COMPLIANT_STATES * sizeof *run->bounds.x);
 }
 
+static double motion_of(const compliant_run *run, const double *x, int body)
+{
+    const double *from = run->bounds.x + COMPLIANT_STATES * body, *to = x + COMPLIANT_STATES * body;
+    double way[3], square = 0;
+    subtract3(to, from, way);
+    for (int k = COMPLIANT_QUATERNION; k < COMPLIANT_VELOCITY; k++) {
+        square += (to[k] - from[k]) * (to[k] - from[k]);
+    }
+    double turn = COMPLIANT_TURN_PER_CHORD * run->sizes.radius[body] * sqrt(square);
+    return norm3(way) + (square > 0 ? turn : 0);
+}
+
 void compliant_measure_motion(compliant_run *run, const double *x)
 {
     for (int i = 0; i < run->frame->bodies; i++) {
-        const double *from = run->bounds.x + COMPLIANT_STATES * i, *to = x + COMPLIANT_STATES * i;
-        double way[3], square = 0;
-        subtract3(to, from, way);
-        for (int k = COMPLIANT_QUATERNION; k < COMPLIANT_VELOCITY; k++) {
-            square += (to[k] - from[k]) * (to[k] - from[k]);
-        }
-        double turn = COMPLIANT_TURN_PER_CHORD * run->sizes.radius[i] * sqrt(square);
-        run->bounds.moved[i] = norm3(way) + (square > 0 ? turn : 0);
+        run->bounds.moved[i] = motion_of(run, x, i);
     }
 }
 
@@ -106,18 +111,27 @@ static bool is_on_front(const compliant_run *run, int guard, int side, const spr
 // Triangles of one mesh near one body. The distance of a ball from a mesh is that of the nearest
 // triangle, or of several at several points (a valley). Triangles that share an edge or a corner
 // share the points on it: there, the contact belongs to one of them. It is the one whose gap is
-// the least; of equal ones the first.
-bool compliant_belongs_to_neighbour(compliant_run *run, int guard, const sprag_gap *gap)
+// the least; of equal ones the first. All have the same two bodies.
+bool compliant_belongs_to_neighbour(compliant_run *run, const double *x, int guard,
+                                    const sprag_gap *gap, double *depth)
 {
     const compliant_guards *guards = &run->guards;
     int pair = guards->pair[guard], side = sprag_pair_triangle(run->frame, pair);
+    double moved = 0;
     if (side >= 0 && is_on_front(run, guard, side, gap)) {
         return false;
+    }
+    for (int i = 0; i < 2 && side >= 0; i++) {
+        int body = compliant_body(run, guard, i);
+        moved += body != SPRAG_STATIC ? motion_of(run, x, body) : 0;
     }
     for (int way = -1; way <= 1 && side >= 0; way += 2) {
         for (int g = guard + way; g >= 0 && g < guards->pairs; g += way) {
             double corner[3][3];
             sprag_gap other;
+            if (guards->gap[g] - moved > gap->distance) {
+                continue;
+            }
             if (!sprag_pairs_of_mesh(run->frame, pair, guards->pair[g])) {
                 break;
             }
@@ -127,6 +141,7 @@ bool compliant_belongs_to_neighbour(compliant_run *run, int guard, const sprag_g
                 compliant_find_gap(run, g, INFINITY, 0, NULL, &other, NULL) &&
                 (other.distance < gap->distance ||
                  (other.distance == gap->distance && g < guard))) {
+                *depth = -other.distance;
                 return true;
             }
         }

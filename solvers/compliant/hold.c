@@ -173,17 +173,65 @@ static void find_points(const solve *s, bool all)
     }
 }
 
-void compliant_set_held_pairs(compliant_run *run)
+// Sets the pairs that hold.
+static void find_held(compliant_run *run)
 {
     const solve s = {.run = run, .x = run->state.x};
+    memset(run->held.pair, 0, (size_t)run->guards.pairs * sizeof *run->held.pair);
+    run->held.points = 0;
     if (!compliant_holds(run)) {
         return;
     }
     compliant_place(run, run->state.x);
     find_points(&s, true);
-    memset(run->held.pair, 0, (size_t)run->guards.pairs * sizeof *run->held.pair);
     for (int i = 0; i < run->held.points; i++) {
         run->held.pair[run->held.guard[i]] = true;
+    }
+}
+
+// m, of the highest corner of a pair's triangle.
+static double height_of(const compliant_run *run, int guard, const double *up)
+{
+    const int side = sprag_pair_triangle(run->frame, run->guards.pair[guard]);
+    double corner[3][3], highest = -INFINITY;
+    sprag_pose room;
+    sprag_triangle_corners(compliant_collider(run, guard, side),
+                           compliant_shape_pose(run, guard, side, &room), corner);
+    for (int k = 0; k < 3; k++) {
+        highest = fmax(highest, dot3(up, corner[k]));
+    }
+    return highest;
+}
+
+// Triangles of the same mesh onto which the body of a point rolls without an event: none above, for
+// those are hit.
+static void add_level(compliant_run *run, int i)
+{
+    const int guard = run->held.guard[i], pair = run->guards.pair[guard];
+    const int side = sprag_pair_triangle(run->frame, pair);
+    double up[3];
+    if (side < 0) {
+        return;
+    }
+    for (int k = 0; k < 3; k++) {
+        up[k] = (side ? 1 : -1) * run->held.contact[i].frame[0][k];
+    }
+    const double most = height_of(run, guard, up) + COMPLIANT_SHARED_POINT;
+    for (int way = -1; way <= 1; way += 2) {
+        for (int g = guard + way; g >= 0 && g < run->guards.pairs; g += way) {
+            if (!sprag_pairs_of_mesh(run->frame, pair, run->guards.pair[g])) {
+                break;
+            }
+            run->held.pair[g] |= compliant_is_rigid(run, g) && height_of(run, g, up) <= most;
+        }
+    }
+}
+
+void compliant_set_held_pairs(compliant_run *run)
+{
+    find_held(run);
+    for (int i = 0; i < run->held.points; i++) {
+        add_level(run, i);
     }
 }
 
@@ -205,7 +253,11 @@ static void set_slip(const solve *s, int i)
     const double *u = run->held.velocity[i], *rate = run->held.rate[i];
     double slow = run->sizes.change > 0 ? run->sizes.change : run->sizes.fastest;
     double slip[2] = {u[1] - c->slide.velocity[0], u[2] - c->slide.velocity[1]};
-    double square = slip[0] * slip[0] + slip[1] * slip[1];
+    double most = fmax(c->slide.coefficient[0], c->slide.coefficient[1]), square = 0;
+    for (int k = 0; k < 2 && most > 0; k++) { // slip that nothing resists does not count
+        double resisted = c->slide.coefficient[k] / most * slip[k];
+        square += resisted * resisted;
+    }
     double more = saturates(&c->slide) ? square / (slow * slow) : 0;
     for (int k = 0; k < 2; k++) {
         c->slide.velocity[k] -= s->span * rate[1 + k] + more * slip[k];
@@ -413,7 +465,7 @@ bool compliant_hold(compliant_run *run, const double *x, const double *label, do
 
 void compliant_release_flying(compliant_run *run)
 {
-    compliant_set_held_pairs(run);
+    find_held(run);
     for (int g = 0; g < run->guards.pairs; g++) {
         if (compliant_is_rigid(run, g) && compliant_rebounds(run, g) && !run->held.pair[g]) {
             run->guards.law[g] = (compliant_law){.status = COMPLIANT_UNKNOWN};

@@ -122,7 +122,7 @@ static bool find_points(impact *s)
         }
         add_points(s, near[i], &c);
         if (c.count == 0) {
-            set_apart(run, near[i], -c.gap.distance);
+            set_apart(run, near[i], fmax(c.deepest, -c.gap.distance));
         }
     }
     return !scratch->failed;

@@ -321,10 +321,11 @@ static double width_of(const sprag_shape *shape)
 static const double *rate_bounds(const compliant_run *run, const double *way, double *bound)
 {
     bool any = false;
-    double left = run->frame->step - run->time;
+    const double left = run->frame->step - run->time, touch = compliant_touch_distance(run);
     for (int g = 0; g < run->guards.pairs + run->stops; g++) {
         bound[g] = INFINITY;
-        if (g >= run->guards.pairs || run->guards.known_label[g] != 0 || run->held.pair[g]) {
+        if (g >= run->guards.pairs || run->guards.known_label[g] != 0 ||
+            run->guards.gap[g] <= touch) {
             continue;
         }
         double most = COMPLIANT_RATE_MARGIN * way_of_pair(run, g, way);

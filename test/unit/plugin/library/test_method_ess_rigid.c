@@ -57,7 +57,7 @@ static void touch(void *data, dGeomID a, dGeomID b)
     dContactGeom geom[MOST];
     int count = dCollide(a, b, MOST, geom, sizeof geom[0]);
     for (int i = 0; i < count; i++) {
-        dContact contact = {.geom = geom[i], .surface = s->surface};
+        dContact contact = {.geom = geom[i], .surface = s->surface, .fdir1 = {1}};
         dJointID joint = dJointCreateContact(s->world, s->group, &contact);
         dJointAttach(joint, dGeomGetBody(a), dGeomGetBody(b));
         if (s->contacts < 16) {
@@ -184,6 +184,48 @@ START_TEST(friction_of_a_force)
     dBodySetLinearVel(box, 3, 0, 0);
     double t = run(&s, 1) * s.step;
     ck_assert_double_eq_tol(dBodyGetLinearVel(box)[0], 3 - 4 * 0.5 * t, 1e-6);
+    close_scene(&s);
+}
+END_TEST
+
+// Free along x, held across. Only slip that friction resists counts for its direction: the faster
+// it went, the more steps the integrator would take.
+START_TEST(box_skates)
+{
+    const double force = 1, angle = 0.5;
+    scene s = open_scene(steps[_i], 0, 0);
+    s.surface.mode |= dContactMu2 | dContactFDir1;
+    s.surface.mu2 = 0.8;
+    s.floor = add_floor(s.space, PLANE);
+    dBodyID box = add_box(&s, 0.4, 0.4, 0.1, 0, 0.05);
+    int count = (int)(2 / s.step + 0.5);
+    for (int k = 0; k < count; k++) {
+        dBodyAddForce(box, force * cos(angle), force * sin(angle), 0);
+        step(&s);
+    }
+    sprag_world_statistics stats = {.struct_size = sizeof stats};
+    ck_assert(sprag_world_stats(s.world, &stats));
+    ck_assert_int_lt(stats.ess_steps, 3 * count);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(box)[0], count * s.step * force * cos(angle), 1e-8);
+    ck_assert_double_eq_tol(dBodyGetPosition(box)[1], 0, 1e-8);
+    close_scene(&s);
+}
+END_TEST
+
+// A ball passes from one triangle of a plane to the next without an event.
+START_TEST(ball_rolls_over_edges)
+{
+    scene s = open_scene(steps[_i % STEPS], 0.3, 0);
+    s.floor = add_floor(s.space, _i / STEPS ? HEIGHTFIELD : MESH);
+    dBodyID ball = add_ball(&s, -0.47, RADIUS);
+    dBodySetLinearVel(ball, 1, 0, 0);
+    dBodySetAngularVel(ball, 0, 1 / RADIUS, 0);
+    int count = run(&s, 1);
+    sprag_world_statistics stats = {.struct_size = sizeof stats};
+    ck_assert(sprag_world_stats(s.world, &stats));
+    ck_assert_int_eq(stats.ess_events, 0);
+    ck_assert_double_eq_tol(dBodyGetPosition(ball)[0], -0.47 + count * s.step, 1e-8);
+    ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], RADIUS, 1e-8);
     close_scene(&s);
 }
 END_TEST
@@ -412,6 +454,8 @@ static Suite *rigid_suite(void)
     tcase_add_loop_test(one, box_slides_to_rest, 0, FLOORS * STEPS);
     tcase_add_loop_test(one, box_slides_over_tiles, 0, 3 * (STEPS + 1));
     tcase_add_loop_test(one, friction_of_a_force, 0, STEPS);
+    tcase_add_loop_test(one, box_skates, 0, STEPS);
+    tcase_add_loop_test(one, ball_rolls_over_edges, 0, 2 * STEPS);
     tcase_add_loop_test(one, ball_slides_then_rolls, 0, FLOORS * STEPS);
     tcase_add_loop_test(one, rolling_friction_slows_a_ball, 0, STEPS);
     tcase_add_loop_test(one, tall_box_tips, 0, STEPS);
