@@ -135,9 +135,9 @@ typedef struct ode_problem {
     bool arcs;            // joints look ahead, whether the island is under load or not
     double *ahead;        // m/s, of each row: the part of its bias that looks ahead
     sprag_solution first; // the solution before sprag_ode_solve_again
-    double won, may_win;  // J, by the first solution: more than that is taken back
+    double won, may_win;  // J, by that solution: more than that is taken back
     double factor;        // of the shares of bodies and distances under load, in the next step
-    bool again;           // of the second solution: the target of added inertia is rest
+    enum { ODE_FIRST, ODE_GROWN, ODE_WON } solve; // of the solution: why it is another
     // For statistics:
     int stock_rows;     // sum of rows_of
     double penetration; // m, largest of the contacts
@@ -267,10 +267,10 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
 // state of the same bodies: there the step has no derivative.
 bool sprag_ode_arcs_differ(const ode_problem *a, const ode_problem *b);
 
-// After a solve. true: loads have grown so much within the step that the added inertia is too small
-// for them, or it has brought in much. Then the problem now is one with inertia for these loads,
-// whose target is rest, without a look ahead. It is to be solved again, and charged; if that fails,
-// `first` is the solution.
+// After a solve; charges it. true: loads have grown so much within the step that the added inertia
+// is too small for them, or the step has won much. Then the problem now is one with inertia for
+// these loads; if it has won much, its target is rest, and no row looks ahead or mends. It is to be
+// solved, and this to be called again; if the solve fails, `first` is the solution.
 bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start,
                            sprag_scratch *scratch);
 

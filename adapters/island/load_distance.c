@@ -113,7 +113,7 @@ static void stiffen_distance(ode_problem *pulled, const ode_warm_start *warm_sta
     *to = (ode_stiffened_distance){
         .joint = pulled->row_joint[of], .row = pulled->problem.rows, .added = added};
     sprag_ode_warm_start_added(warm_start, to->joint, at, &before, &to->stored, &to->share);
-    double share = pulled->again ? 0 : to->share * sqrt(fmin(1, before / added));
+    double share = pulled->solve == ODE_WON ? 0 : to->share * sqrt(sqrt(before / added));
     for (int k = 0; k < 2; k++) {
         double v = sprag_ode_rate(pulled, &row[k], NULL);
         square += v * v;
@@ -122,7 +122,7 @@ static void stiffen_distance(ode_problem *pulled, const ode_warm_start *warm_sta
         row[k].compliance = step / added;
         pulled->row_joint[pulled->problem.rows++] = NULL;
     }
-    if (!pulled->again) {
+    if (pulled->solve == ODE_FIRST) {
         look_ahead(pulled, of, anchor, length, square);
     }
 }

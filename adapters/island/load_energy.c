@@ -6,15 +6,15 @@
 // too, and brings it in again as its error is mended: that is charged to the account. Where it was
 // free, a chain of 3 links under 20 won 30 % in 60 s.
 //
-// With u = 0 and no look ahead nothing can be won but what mends errors: the step is then the
-// nearest velocity that the rows allow, in the metric of M + A, to one of less energy. What a step
-// has won is known after its solve, and seldom worth a second one: the next steps ask for a share
-// of u and of the look ahead that pays for it. If the next step wins as much as this one, but for
-// its share, it wins what is in the account. An account holds w.A w at most, w in the middle of the
-// step, and is overdrawn by no more: what mends the errors of a crash is not to be paid for in
-// seconds to come. Where a step wins much at once (bodies that are thrown back on their joints), it
-// is solved again with u = 0 and without a look ahead, and is the mean of both that wins no more
-// than that.
+// With u = 0, no look ahead and no mending, nothing can be won: the step is then the nearest velocity
+// that the rows allow, in the metric of M + A, to one of less energy. What a step has won is known
+// after its solve, and seldom worth another one: the next steps ask for a share of u and of the look
+// ahead that pays for it. If the next step wins as much as this one, but for its share, it wins what
+// is in the account. An account holds w.A w at most, w in the middle of the step, and is overdrawn
+// by no more: what mends the errors of a crash is not to be paid for in seconds to come. Where a
+// step wins much at once (bodies that are thrown back on their joints, or open joints that a jerk
+// mends), it is solved again so that it wins nothing, and is the mean of both that wins no more than
+// that.
 #include <math.h>
 
 #include "island.h"
@@ -94,7 +94,7 @@ static void mix(double *to, const double *from, double share, int n)
     }
 }
 
-// The solution is now the mean with the first one that wins no more than a step may. It balances
+// The solution is now the mean with the one before that wins no more than a step may. It balances
 // momentum and meets rows as both do, and its energy is below the mean of theirs.
 static void take_mean(ode_problem *pulled, account *sum)
 {
@@ -130,12 +130,12 @@ bool sprag_ode_charge_loads(ode_problem *pulled)
     for (int i = 0; i < pulled->stiffened_distances; i++) {
         add_distance(&sum, pulled, &pulled->stiffened_distance[i]);
     }
-    if (pulled->again) {
+    if (pulled->solve == ODE_WON) {
         take_mean(pulled, &sum);
     }
     double left = sum.before - sum.won, over = fmax(0, sum.won) - left;
     double kept = sum.room > 0 ? fmax(-1, fmin(1, left / sum.room)) : 0;
-    if (sum.driven > 0) {
+    if (pulled->solve != ODE_WON && sum.driven > 0) {
         pulled->factor = fmax(0, 1 - over / sum.driven);
     }
     for (int i = 0; i < pulled->stiffened_bodies; i++) {
@@ -148,5 +148,5 @@ bool sprag_ode_charge_loads(ode_problem *pulled)
     }
     pulled->won = sum.won;
     pulled->may_win = fmax(0, sum.before) + load_most_gain * energy(pulled);
-    return pulled->again || fmin(sum.driven, sum.won - pulled->may_win) <= 0;
+    return pulled->solve == ODE_WON || sum.won <= pulled->may_win;
 }

@@ -10,11 +10,9 @@
 // Dynamics, 2015; Andrews, Teichmann, Kovecses, Geometric Stiffness for Real-time Constrained
 // Multibody Dynamics, 2017). u = 0 is the implicit spring, but it damps the swing of a whole chain.
 // u = w before the step, w0, keeps the energy of everything as long as A is constant. Where A
-// grows, u is w0 scaled down by the root of its growth: the energy of A stays the same. Where A
-// shrinks, u is w0 scaled up by the fourth root: a part of its energy comes back. All of it would
-// let some ropes end 1.4e-4 above their start; without any, a rope under 10 links loses 2.8 instead
-// of 1.9 % in 10 s at 16.7 ms. The target of new inertia is rest, as for links that a rope jerks
-// tight.
+// grows or shrinks, u is w0 by the fourth root of that: a wave of a slowly changing stiffness keeps
+// its energy by its frequency, A w^2 by the root of A. The target of new inertia is rest, as for
+// links that a rope jerks tight.
 //
 // The rows of such a joint also look ahead: they keep the anchors together at the end of the way on
 // the circle about the joint, not of that on its tangent. So do, by a part, the other joints of the
@@ -22,9 +20,10 @@
 // look ahead bring no energy into the island. With `arcs`, the joints of all islands look ahead.
 //
 // Forces are those of the last step. Where they grow so much within the step that A is too small
-// for them (a load falls into a chain), the step is solved again with A from its own forces. Rows
-// alone give the levers, whatever the joint: the angular part of a row is r x e, with its linear
-// part e.
+// for them (a load falls into a chain), the step is solved again with A from its own forces. The
+// look ahead is then by the turns of the first solution, for a blow that sets a body turning would
+// open its joints; only of bodies without A, as the first A was too small. Rows alone give the
+// levers, whatever the joint: the angular part of a row is r x e, with its linear part e.
 #include <math.h>
 #include <string.h>
 
@@ -200,10 +199,9 @@ static bool stiffen(sprag_body *body, double least, const double *moment, double
     }
     memcpy(to->inertia, body->inertia, sizeof to->inertia);
     memcpy(to->free, free, sizeof to->free);
-    double share = sqrt(added_before / to->trace);
-    share = share > 1 ? sqrt(share) : share;
+    const double share = to->share * sqrt(sqrt(added_before / to->trace));
     for (int k = 0; k < 3; k++) {
-        to->target[k] = to->share * share * body->velocity[3 + k];
+        to->target[k] = share * body->velocity[3 + k];
     }
     subtract3(to->target, free, part);
     mul33(to->added, part, pull);
@@ -279,14 +277,18 @@ static void look_ahead_of_joint(const ode_problem *pulled, loaded_joint *joint)
         if (body[side] != SPRAG_STATIC) {
             const load *of = &pulled->load[body[side]];
             double across[3], in[3];
-            cross3(of->turn, joint->lever[side], across);
-            cross3(of->turn, across, in);
-            add_scaled(way, side ? -of->sine : of->sine, across, 3);
-            add_scaled(way, side ? -of->inward : of->inward, in, 3);
             share = of->stiffened && of->share < share ? of->share : share;
+            if (!of->stiffened || pulled->solve == ODE_FIRST) {
+                cross3(of->turn, joint->lever[side], across);
+                cross3(of->turn, across, in);
+                add_scaled(way, side ? -of->sine : of->sine, across, 3);
+                add_scaled(way, side ? -of->inward : of->inward, in, 3);
+            }
         }
     }
-    share = share < INFINITY ? share : share_of_way(pulled, joint, way);
+    if (share == INFINITY) {
+        share = pulled->solve == ODE_FIRST ? share_of_way(pulled, joint, way) : 1;
+    }
     double *ahead = pulled->ahead + (joint->row - pulled->row);
     for (int i = 0; i < joint->rows; i++) {
         ahead[i] = -share * dot3(joint->row[i].jacobian[0], way);
@@ -357,7 +359,7 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
         to->body = i;
         sprag_ode_warm_start_added(warm_start, pulled->island.body[i], &run, &added, &to->stored,
                                    &to->share);
-        added = pulled->again ? 0 : added;
+        added = pulled->solve == ODE_WON ? 0 : added;
         of->stiffened = stiffen(body, least, of->moment, square, added, to);
         of->share = to->share;
         pulled->stiffened_bodies += of->stiffened;
@@ -366,16 +368,28 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
 
 static void look_ahead(ode_problem *pulled)
 {
+    const bool first = pulled->solve == ODE_FIRST;
     for (int i = 0, spin = 0; i < pulled->problem.bodies; i++) {
         bool spins = spin < pulled->spins && pulled->spin[spin].body == i;
         const double *axis = spins ? pulled->spin[spin++].axis : NULL;
         bool finite = axis || dBodyGetFiniteRotationMode(pulled->island.body[i]);
-        set_turn(&pulled->load[i], pulled->body[i].velocity + 3, axis, pulled->problem.step,
-                 finite);
+        const double *v = first ? pulled->body[i].velocity : pulled->solution.velocity[i];
+        set_turn(&pulled->load[i], v + 3, axis, pulled->problem.step, finite);
     }
     for (int i = 0; i < pulled->loadeds; i++) {
         if (pulled->loaded[i].linear == 3) { // else it slides: the circle is not all of the way
             look_ahead_of_joint(pulled, &pulled->loaded[i]);
+        }
+    }
+}
+
+static void mend_nothing(ode_problem *pulled)
+{
+    for (int i = 0; i < pulled->joint_rows; i++) {
+        sprag_row *row = &pulled->row[i];
+        if (row->lo == -INFINITY && row->hi == INFINITY) {
+            pulled->ahead[i] = -row->bias;
+            row->bias = 0;
         }
     }
 }
@@ -394,7 +408,9 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
     }
     find_loads(pulled, loads);
     stiffen_bodies(pulled, warm_start, scratch);
-    if ((pulled->stiffened_bodies > 0 || pulled->arcs) && !pulled->again) {
+    if (pulled->solve == ODE_WON) {
+        mend_nothing(pulled);
+    } else if (pulled->stiffened_bodies > 0 || pulled->arcs) {
         look_ahead(pulled);
     }
     if (pulled->distances > 0) {
@@ -478,14 +494,14 @@ bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start
                            sprag_scratch *scratch)
 {
     // The inertia is by the guesses: those of this solution, if it has to be for its loads.
-    const bool grown = loads_have_grown(pulled, scratch);
+    const bool grown = pulled->solve == ODE_FIRST && loads_have_grown(pulled, scratch);
     if (grown ? !sprag_ode_keep_solution(pulled, scratch) : sprag_ode_charge_loads(pulled)) {
         return false;
     }
     sprag_ode_unstiffen(pulled);
     pulled->stiffened_bodies = pulled->stiffened_distances = 0;
     pulled->problem.rows = pulled->joint_rows;
-    pulled->again = true;
+    pulled->solve = grown ? ODE_GROWN : ODE_WON;
     sprag_ode_stiffen(pulled, warm_start, scratch);
     return grown || sprag_ode_keep_solution(pulled, scratch);
 }

@@ -160,12 +160,11 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
     options.softness = island_softness(c->world, &pulled->problem);
     to->result =
         sprag_stribeck_solve(&pulled->problem, &options, scratch, &pulled->solution, &to->stats);
-    if (to->result == SPRAG_OK && pulled->problem.rows > 0 &&
-        sprag_ode_solve_again(pulled, c->world->warm_start, scratch)) {
-        if (solve_again(pulled, &options, scratch, &to->stats)) {
-            sprag_ode_charge_loads(pulled);
-        } else {
+    while (to->result == SPRAG_OK && pulled->problem.rows > 0 &&
+           sprag_ode_solve_again(pulled, c->world->warm_start, scratch)) {
+        if (!solve_again(pulled, &options, scratch, &to->stats)) {
             pulled->solution = pulled->first;
+            break;
         }
     }
     if (to->result == SPRAG_OK && pulled->approach) {

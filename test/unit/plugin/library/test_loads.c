@@ -187,27 +187,31 @@ START_TEST(chains_swing)
         ck_assert_double_lt(w.stretch, 1e-3);
         ck_assert_double_lt(fabs(w.half_period / exact[_i] - 1), 1e-3);
         ck_assert_double_lt(w.most, 1e-4);
-        ck_assert_double_gt(w.end, _i != 1 ? -0.01 : k < 2 ? -0.012 : -0.03);
+        ck_assert_double_gt(w.end, _i != 1 || k < 2 ? -1e-3 : -0.02);
     }
 }
 END_TEST
 
 // Joints of few links open at some steps and are mended at others: what that brings in is not free.
+// What is won is in the first swing, at 16.7 ms, and is lost in the second.
 START_TEST(short_chains_win_nothing)
 {
     static const double step[] = {0.005, 0.007, 0.008, 0.009, 0.01, 1 / 60.0};
     for (int k = 0; k < 6; k++) {
         scene s;
         hang_links(&s, _i / 2 + 2, 0.1, _i % 2 ? 20 : 10, false);
-        double start = potential(&s), height = start, most = 0;
+        double start = potential(&s), height = start, most = 0, later = -1;
         for (int i = 0; i * step[k] < 60; i++) {
             dWorldStep(s.world, step[k]);
             double before = height;
             height = potential(&s);
-            most = fmax(most, kinetic(&s) + (before + height) / 2 - start);
+            const double won = kinetic(&s) + (before + height) / 2 - start;
+            most = fmax(most, won);
+            later = i * step[k] > 1 ? fmax(later, won) : later;
         }
         dWorldDestroy(s.world);
-        ck_assert_double_lt(most, 1e-4 * fabs(start));
+        ck_assert_double_lt(most, 3e-4 * fabs(start));
+        ck_assert_double_lt(later, 0);
     }
 }
 END_TEST
@@ -303,7 +307,7 @@ START_TEST(beads_swing)
 {
     static const double ratio[] = {10, 100, 1000}, step[] = {0.005, 0.01, 1 / 60.0};
     static const double exact[2][3] = {{2.04144, 2.25761, 2.32307}, {2.04242, 2.25628, 2.32328}};
-    static const double widest[] = {9e-3, 3e-4, 3e-5}; // m; the first of whips
+    static const double widest[] = {9e-3, 3e-4, 4e-5}; // m; the first of whips
     for (int k = 0; k < 9; k++) {
         beads b;
         bool hinges = _i / 2;
