@@ -22,6 +22,10 @@ static const double DEEPER = 1e-3;
 // apart; smaller: edges count as seen from the side by rounding.
 static const double SAME_POINT = 1e-9;
 
+// Sine. Triangles within this angle of a plane are in it. Greater: bodies that land roll away; smaller:
+// rounding.
+static const double FLAT = 1e-6;
+
 typedef struct point {
     double at[3], normal[3]; // m, unit
     double gap;              // m
@@ -32,7 +36,8 @@ typedef struct points { // in scratch
     sprag_scratch *scratch;
     point *point;
     int count, room;
-    double together; // m, apart by less: one point
+    double together;        // m, apart by less: one point
+    double (*corner)[3][3]; // m, world, of the triangles of a mesh in all pairs; NULL: not known
 } points;
 
 static bool is_same(const points *all, const point *a, const point *b)
@@ -92,36 +97,70 @@ static int named_triangle(const ode_side *side)
                                                                                  : -1;
 }
 
-// Does the point of a ball and a triangle belong to another triangle, that has it too and is
-// nearer? Then it is a point of an edge, seen from the side.
-static bool belongs_to_neighbour(const ode_pairs *pairs, int which, const sprag_gap *gap)
+static void corners_of(const ode_side *triangle, double corner[3][3])
 {
-    const ode_pair *pair = &pairs->pair[which];
-    int side = pair->side[1]->triangle >= 0;
-    if (pair->side[side]->triangle < 0 || pair->side[!side]->shape.kind != SPRAG_SPHERE) {
-        return false;
+    for (int k = 0; k < 3; k++) {
+        mul33(triangle->pose.rotation, triangle->shape.polytope->vertex[k], corner[k]);
+        add_scaled(corner[k], 1, triangle->pose.position, 3);
     }
-    for (int i = 0; i < pairs->count; i++) {
-        const ode_side *of = pairs->pair[i].side[side];
-        double corner[3][3];
-        sprag_gap other;
-        for (int k = 0; k < 3; k++) {
-            mul33(of->pose.rotation, of->shape.polytope->vertex[k], corner[k]);
-            add_scaled(corner[k], 1, of->pose.position, 3);
+}
+
+static bool find_corners(points *all, const ode_pairs *pairs, int side)
+{
+    all->corner = SPRAG_TAKE_RAW(all->scratch, pairs->count, *all->corner);
+    for (int i = 0; i < pairs->count && all->corner; i++) {
+        corners_of(pairs->pair[i].side[side], all->corner[i]);
+    }
+    return all->corner;
+}
+
+static bool is_in_box_of(const double corner[3][3], const double at[3])
+{
+    bool in = true;
+    for (int k = 0; k < 3 && in; k++) {
+        const double x = corner[0][k] - at[k], y = corner[1][k] - at[k], z = corner[2][k] - at[k];
+        in = (x <= SAME_POINT || y <= SAME_POINT || z <= SAME_POINT) &&
+             (x >= -SAME_POINT || y >= -SAME_POINT || z >= -SAME_POINT);
+    }
+    return in;
+}
+
+// Is the normal of a pair with a triangle one of the mesh, at this point of it? Then no triangle
+// that has the point is in front of the plane through it. Else an edge or a corner is touched from
+// the side, within the surface. corner: of all triangles.
+static bool is_of_surface(const double (*corner)[3][3], int triangles, int side,
+                          const sprag_gap *gap)
+{
+    const double *at = gap->point[side], sign = side ? 1 : -1;
+    bool in_front = false;
+    for (int i = 0; i < triangles && !in_front; i++) {
+        const bool near = is_in_box_of(corner[i], at);
+        bool before = false;
+        for (int k = 0; k < 3 && near && !before; k++) {
+            double to[3];
+            subtract3(corner[i][k], at, to);
+            before = sign * dot3(gap->normal, to) > FLAT * norm3(to);
         }
-        if (i == which ||
-            !sprag_triangle_has((const double(*)[3])corner, gap->point[side], SAME_POINT)) {
-            continue;
-        }
-        ode_pair fresh = pairs->pair[i];
-        fresh.memory = NULL;
-        const sprag_gap_query query = {INFINITY, 0};
-        if (sprag_ode_gap(&fresh, &query, &other, NULL) == SPRAG_OK &&
-            other.distance < gap->distance) {
-            return true;
+        in_front = before && sprag_triangle_has(corner[i], at, SAME_POINT);
+    }
+    return !in_front;
+}
+
+// The gap and the manifold by the front of the triangle, where that is touched.
+static void take_front(const ode_pair *pair, const double corner[3][3], int side, double reach,
+                       sprag_gap *gap, sprag_manifold *manifold)
+{
+    const sprag_shape *shape[2] = {&pair->side[0]->shape, &pair->side[1]->shape};
+    const sprag_pose *pose[2] = {&pair->side[0]->pose, &pair->side[1]->pose};
+    int kept = 0;
+    sprag_gap_by_front(shape, pose, side, true, reach, gap, manifold);
+    for (int i = 0; i < manifold->count; i++) {
+        if (sprag_triangle_has(corner, manifold->point[i][side], SAME_POINT)) {
+            memcpy(manifold->point[kept], manifold->point[i], sizeof manifold->point[i]);
+            manifold->gap[kept++] = manifold->gap[i];
         }
     }
-    return false;
+    manifold->count = kept;
 }
 
 // Adds the points of one pair. It uses no memory of the last time: the answer depends on the geoms
@@ -129,9 +168,6 @@ static bool belongs_to_neighbour(const ode_pairs *pairs, int which, const sprag_
 static bool add_points(points *all, const ode_pairs *pairs, int which, double reach)
 {
     const ode_pair *pair = &pairs->pair[which];
-    if (sprag_ode_is_apart(pair, reach)) {
-        return true;
-    }
     ode_pair fresh = *pair;
     fresh.memory = NULL;
     const sprag_gap_query query = {reach, reach};
@@ -143,24 +179,36 @@ static bool add_points(points *all, const ode_pairs *pairs, int which, double re
     if (!usable) {
         return false;
     }
-    if (gap.beyond || !(gap.distance <= reach) || belongs_to_neighbour(pairs, which, &gap)) {
+    if (gap.beyond || !(gap.distance <= reach)) {
         return true;
     }
-    if (manifold.count == 0) {
+    int side = pair->side[1]->triangle >= 0;
+    const bool on_mesh = pair->side[side]->triangle >= 0 && pair->side[!side]->triangle < 0;
+    if (on_mesh && !all->corner && !find_corners(all, pairs, side)) {
+        return false;
+    }
+    const double(*corner)[3][3] = (const double(*)[3][3])all->corner;
+    if (on_mesh && !is_of_surface(corner, pairs->count, side, &gap)) {
+        take_front(pair, corner[which], side, reach, &gap, &manifold);
+    } else if (manifold.count == 0) {
         manifold.count = 1;
         memcpy(manifold.point[0], gap.point, sizeof gap.point);
         manifold.gap[0] = gap.distance;
     }
+    // ODE's balls roll on the surface of boxes and meshes, and on their own on planes and fields.
+    const bool ball = on_mesh && pair->side[!side]->shape.kind == SPRAG_SPHERE;
+    const int own = dGeomGetClass(pair->side[side]->geom) == dTriMeshClass ? side : !side;
     for (int i = 0; i < manifold.count; i++) {
         point new = {.gap = manifold.gap[i]};
         double finite = 0 * new.gap;
         for (int k = 0; k < 3; k++) {
-            new.at[k] = (manifold.point[i][0][k] + manifold.point[i][1][k]) / 2;
+            const double *on[2] = {manifold.point[i][0], manifold.point[i][1]};
+            new.at[k] = ball ? on[own][k] : (on[0][k] + on[1][k]) / 2;
             new.normal[k] = gap.normal[k];
             finite += 0 * new.at[k] + 0 * new.normal[k];
         }
-        for (int side = 0; side < 2; side++) {
-            new.triangle[side] = named_triangle(pair->side[side]);
+        for (int k = 0; k < 2; k++) {
+            new.triangle[k] = named_triangle(pair->side[k]);
         }
         if (finite == 0 && new.gap <= reach && !add(all, &new, pair)) {
             return false;

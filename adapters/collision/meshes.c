@@ -64,7 +64,7 @@ static uint64_t sample_mesh(dGeomID id, int count)
                 for (int j = 0; j < 3; j++) {
                     local += R[4 * j + k] * (corner[c][j] - at[j]);
                 }
-                long rounded = lround(local * 1e6);
+                long rounded = (long)floor(local * 1e6 + 0.5);
                 content = sprag_ode_hash_bytes(content, &rounded, sizeof rounded);
             }
         }

@@ -31,27 +31,24 @@ static double half_width(const sprag_shape *shape, const double n[3])
         return shape->radius * across + shape->half[2] * fabs(n[2]);
     case SPRAG_CAPSULE:
         return shape->radius * length + shape->half[2] * fabs(n[2]);
-    case SPRAG_SPHERE:
-        return shape->radius * length;
     default:
         return INFINITY;
     }
 }
 
-bool sprag_ode_is_apart(const ode_pair *pair, double reach)
+bool sprag_ode_is_apart(const ode_side *other, const double triangle[3][3], double reach)
 {
-    int side = pair->side[1]->triangle >= 0;
-    const ode_side *triangle = pair->side[side], *other = pair->side[!side];
     const sprag_shape *shape = &other->shape;
     double corner[3][3], normal[3], edge[2][3];
-    if (triangle->triangle < 0 || shape->kind > SPRAG_BOX) {
+    if (shape->kind > SPRAG_BOX) {
         return false;
+    }
+    if (shape->kind == SPRAG_SPHERE) {
+        return !sprag_triangle_has(triangle, other->pose.position, shape->radius + reach);
     }
     for (int i = 0; i < 3; i++) {
         double at[3];
-        mul33(triangle->pose.rotation, triangle->shape.polytope->vertex[i], at);
-        add_scaled(at, 1, triangle->pose.position, 3);
-        add_scaled(at, -1, other->pose.position, 3);
+        subtract3(triangle[i], other->pose.position, at);
         mul33_transposed(other->pose.rotation, at, corner[i]);
     }
     for (int k = 0; k < 3; k++) {

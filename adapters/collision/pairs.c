@@ -49,6 +49,7 @@ typedef struct finder {
     bool is_local;   // the call names one geom alone: items are only the geoms near it
     double local[6]; // m, box around that geom, widened
     double margin;   // m, of the search
+    bool two;        // of two geoms: triangles are looked at closely
     bool failed;     // no memory
     // by widen():
     double (*bounds)[6]; // m, of the items, with their motion
@@ -407,10 +408,21 @@ static bool accepts_triangle(const mesh_search *m, int number)
     return !callback || callback(mesh, other, number);
 }
 
+static bool is_far(const mesh_search *m, const double corner[3][3])
+{
+    const sprag_pose *pose = &m->f->item[m->i].geom.pose;
+    double at[3][3];
+    for (int i = 0; i < 3; i++) {
+        mul33(pose->rotation, corner[i], at[i]);
+        add_scaled(at[i], 1, pose->position, 3);
+    }
+    return sprag_ode_is_apart(m->other, (const double(*)[3])at, m->f->margin);
+}
+
 static void add_triangle(void *data, int number, const double corner[3][3])
 {
     mesh_search *m = data;
-    if (!accepts_triangle(m, number)) {
+    if ((m->f->two && is_far(m, corner)) || !accepts_triangle(m, number)) {
         return;
     }
     const ode_side *side = triangle_side(m->f, &m->f->item[m->i], number, corner);
@@ -552,6 +564,7 @@ sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b
 {
     finder f = find_in(geometry, NULL, NULL, margin, scratch, pairs);
     f.items = 2;
+    f.two = true;
     f.item = SPRAG_TAKE_RAW(scratch, 2, item);
     f.bounds = SPRAG_TAKE_RAW(scratch, 2, *f.bounds);
     if (scratch->failed) {

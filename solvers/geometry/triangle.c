@@ -16,25 +16,46 @@ bool sprag_gap_front(const sprag_shape *triangle, const sprag_pose *pose, double
     return flat;
 }
 
-bool sprag_triangle_has(const double corner[3][3], const double at[3], double near)
+void sprag_triangle_nearest(const double corner[3][3], const double at[3], double nearest[3])
 {
-    double e[3], f[3], n[3], from[3], edge[3], across[3];
-    subtract3(corner[1], corner[0], e);
-    subtract3(corner[2], corner[0], f);
-    subtract3(at, corner[0], from);
-    cross3(e, f, n);
-    if (!normalise3(n) || fabs(dot3(n, from)) > near) {
-        return false;
-    }
+    double edge[3][3], normal[3], least = INFINITY;
+    bool within = true;
     for (int i = 0; i < 3; i++) {
-        subtract3(corner[(i + 1) % 3], corner[i], edge);
+        subtract3(corner[(i + 1) % 3], corner[i], edge[i]);
+    }
+    cross3(edge[0], edge[1], normal);
+    for (int i = 0; i < 3; i++) {
+        double from[3], across[3];
         subtract3(at, corner[i], from);
-        cross3(edge, n, across);
-        if (!normalise3(across) || dot3(across, from) > near) {
-            return false;
+        cross3(normal, edge[i], across);
+        if (dot3(across, from) > 0) {
+            continue; // another edge is nearer, or none
+        }
+        const double square = dot3(edge[i], edge[i]);
+        double on[3], between[3];
+        memcpy(on, corner[i], sizeof on);
+        add_scaled(on, square > 0 ? clamp(dot3(from, edge[i]) / square, 0, 1) : 0, edge[i], 3);
+        subtract3(at, on, between);
+        within = false;
+        if (dot3(between, between) < least) {
+            least = dot3(between, between);
+            memcpy(nearest, on, sizeof on);
         }
     }
-    return true;
+    if (within) {
+        double from[3];
+        subtract3(at, corner[0], from);
+        memcpy(nearest, at, 3 * sizeof *at);
+        add_scaled(nearest, -dot3(normal, from) / dot3(normal, normal), normal, 3);
+    }
+}
+
+bool sprag_triangle_has(const double corner[3][3], const double at[3], double near)
+{
+    double on[3], between[3];
+    sprag_triangle_nearest(corner, at, on);
+    subtract3(at, on, between);
+    return dot3(between, between) <= near * near;
 }
 
 // The deepest point of the other shape and its projection onto the plane of the triangle.

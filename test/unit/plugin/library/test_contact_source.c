@@ -291,9 +291,11 @@ static void add_mesh(scene *s, mesh *m)
 static const struct {
     dGeomID (*make)(dSpaceID space);
     bool on_mesh; // else on a box
-} dropped[] = {{make_capsule, false}, {make_box, true}};
+    double most;  // m/s, rad/s
+} dropped[] = {{make_capsule, false, 1e-6}, {make_box, true, 1e-6}, {make_capsule, true, 1e-4}};
 
-// With ODE's contacts a capsule seesaws on a box at 4 rad/s, and a box trembles on a mesh at 0.2.
+// With ODE's contacts a capsule seesaws on a box at 4 rad/s, and a box trembles on a mesh at 0.2. An
+// edge within the mesh, touched from the side, would set the capsule rolling for ever.
 START_TEST(dropped_geoms_come_to_rest)
 {
     static mesh m;
@@ -311,12 +313,56 @@ START_TEST(dropped_geoms_come_to_rest)
         step(&s, 0.01);
     }
     dBodyID body = dGeomGetBody(geom);
-    ck_assert_double_lt(dCalcVectorLength3(dBodyGetAngularVel(body)), 1e-6);
-    ck_assert_double_lt(dCalcVectorLength3(dBodyGetLinearVel(body)), 1e-6);
+    ck_assert_double_lt(dCalcVectorLength3(dBodyGetAngularVel(body)), dropped[_i].most);
+    ck_assert_double_lt(dCalcVectorLength3(dBodyGetLinearVel(body)), dropped[_i].most);
     close_scene(&s);
     if (m.data) {
         dGeomTriMeshDataDestroy(m.data);
     }
+}
+END_TEST
+
+static dGeomID make_ball(dSpaceID space)
+{
+    return dCreateSphere(space, 0.2);
+}
+
+static dGeomID make_cylinder(dSpaceID space)
+{
+    return dCreateCylinder(space, 0.2, 0.5);
+}
+
+// What rolls over the edges within a flat mesh goes as on a plane, from its first step on, in which
+// it sinks in by 3 mm. With ODE's contacts the capsule falls behind by 14 mm.
+START_TEST(edges_within_a_mesh_are_not_felt)
+{
+    static dGeomID (*const make[])(dSpaceID) = {make_ball, make_capsule, make_cylinder};
+    static mesh m;
+    static const double speed = 2, radius = 0.2;
+    scene s = open_scene("method=stribeck,stribeck.contacts=sprag");
+    dGeomID geom = add(&s, make[_i](s.space), 10, -4, 0.1, radius);
+    dBodyID body = dGeomGetBody(geom);
+    dMatrix3 turned;
+    dMass mass;
+    dRFromAxisAndAngle(turned, 1, 0, 0, M_PI / 2);
+    dMassSetSphereTotal(&mass, 10, radius);
+    dBodySetMass(body, &mass);
+    dBodySetRotation(body, turned);
+    dBodySetLinearVel(body, speed, 0, 0);
+    dBodySetAngularVel(body, 0, speed / radius, 0);
+    add_mesh(&s, &m);
+    double highest = 0;
+    for (int n = 0; n < 180; n++) {
+        step(&s, 1 / 60.0);
+        highest = fmax(highest, dBodyGetPosition(body)[2]);
+    }
+    const dReal *at = dBodyGetPosition(body), *v = dBodyGetLinearVel(body);
+    ck_assert_double_eq_tol(at[0], -4 + 3 * speed, 1e-3);
+    ck_assert_double_eq_tol(at[1], 0.1, 1e-3);
+    ck_assert_double_eq_tol(v[0], speed, 1e-3);
+    ck_assert_double_lt(highest, radius + 1e-6);
+    close_scene(&s);
+    dGeomTriMeshDataDestroy(m.data);
 }
 END_TEST
 
@@ -407,7 +453,8 @@ int main(void)
     tcase_add_loop_test(tests, convex_geoms_carry_all, 0, 8);
     tcase_add_test(tests, cylinders_stand_in_a_stack);
     tcase_add_loop_test(tests, other_pairs_have_the_bits_of_stock, 0, 3);
-    tcase_add_loop_test(tests, dropped_geoms_come_to_rest, 0, 2);
+    tcase_add_loop_test(tests, dropped_geoms_come_to_rest, 0, 3);
+    tcase_add_loop_test(tests, edges_within_a_mesh_are_not_felt, 0, 3);
     tcase_add_test(tests, towers_stand);
     tcase_add_test(tests, other_methods_have_the_bits_of_stock);
     suite_add_tcase(suite, tests);
