@@ -1,61 +1,84 @@
-// Edges that a ball is kept off. A ball that sinks a little into soft ground meets the edge of the
-// next box or triangle of it, which is flush, from the side: the contact with it is slanted or not
-// below the centre, and throws the ball up. But the ground where it is sunk deepest keeps the ball
-// above its tangent plane, and a ball touches a plane at one point alone. So contacts at this plane
-// or below it have no part in what holds the ball.
+// Edges that a geom is kept off. A geom that sinks a little into soft ground meets the edge of the
+// next box or triangle of it, which is flush, from the side: the contact with it is slanted or, of a
+// ball, not below the centre, and throws the geom up. But the ground where the geom is sunk deepest
+// keeps it above its tangent plane. So contacts at this plane or below it have no part in what holds
+// the geom: none of a ball, which touches a plane at one point alone; of another convex geom those
+// that are so near that the geom's surface turns in between by the angle of their normals, as that
+// of something round. Other ones carry the far end of a line or a face. Neither is a wall left out
+// whose lower points are at the floor.
 #include "island.h"
 #include "island_constants.h"
 #include "linalg.h"
 
-// A contact whose lever is along its normal, as of a ball about the centre of its body.
+// A contact as one of its bodies sees it.
 typedef struct touch {
-    double up[3]; // unit, towards the centre
-    double low;   // m, from the centre down to the contact
-    int contact, other, next;
+    dGeomID geom;  // of the body, convex; NULL: there is none
+    bool ball;     // it is a ball
+    double up[3];  // unit, towards the body
+    double at[3];  // m, from the body's centre to the surface of the other geom
+    double gap;    // m
+    dGeomID of;    // the other geom
+    int other;     // body
+    int next;      // of the same body: 1 + index, 0: last
 } touch;
 
-static bool is_round(const sprag_contact *c, int side, touch *to)
+static bool is_convex(int class)
 {
-    const double *arm = c->arm[side];
-    for (int k = 0; k < 3; k++) {
-        to->up[k] = side ? -c->frame[0][k] : c->frame[0][k];
+    return class == dSphereClass || class == dBoxClass || class == dCapsuleClass ||
+           class == dCylinderClass || class == dConvexClass;
+}
+
+// Points of sprag's contacts are midway between both surfaces, those of balls are on the other one.
+static touch touch_of(const ode_problem *pulled, int contact, int side)
+{
+    const sprag_contact *c = &pulled->contact[contact];
+    const dContactGeom *of = sprag_ode_contact_geom(pulled->contact_joint[contact]);
+    const dBodyID body = pulled->island.body[c->body[side]];
+    touch to = {.gap = c->gap, .other = c->body[!side]};
+    const dGeomID geom = of->g1 && sprag_ode_is_on(of->g1, body) ? of->g1 : of->g2;
+    if (geom && sprag_ode_is_on(geom, body) && is_convex(dGeomGetClass(geom))) {
+        to.geom = geom;
+        to.of = geom == of->g1 ? of->g2 : of->g1;
+        to.ball = dGeomGetClass(geom) == dSphereClass;
+        for (int k = 0; k < 3; k++) {
+            to.up[k] = side ? -c->frame[0][k] : c->frame[0][k];
+            to.at[k] = c->arm[side][k] - (to.ball ? 0 : 0.5 * c->gap * to.up[k]);
+        }
     }
-    to->low = -dot3(to->up, arm);
-    to->other = c->body[!side];
-    return to->low > 0 && dot3(arm, arm) - to->low * to->low <= EDGE_ROUND * to->low * to->low;
+    return to;
 }
 
-static bool are_of_one_ball(const ode_problem *pulled, int body, int i, int j)
+static bool is_round_between(const touch *by, const touch *of)
 {
-    const dContactGeom *a = sprag_ode_contact_geom(pulled->contact_joint[i]);
-    const dContactGeom *b = sprag_ode_contact_geom(pulled->contact_joint[j]);
-    dGeomID geom = a->g1 == b->g1 || a->g1 == b->g2 ? a->g1 : a->g2;
-    return geom && (geom == b->g1 || geom == b->g2) &&
-           sprag_ode_is_on(geom, pulled->island.body[body]) && dGeomGetClass(geom) == dSphereClass;
+    double between[3], cosine = dot3(by->up, of->up);
+    subtract3(of->at, by->at, between);
+    return cosine < EDGE_SLANTED &&
+           dot3(between, between) <= (1 - cosine * cosine) * dot3(by->at, by->at);
 }
 
-// Of one other body or of the static world, whose parts do not move apart.
-static bool is_kept_off(const ode_problem *pulled, const touch *by, int i, int side)
+static bool is_level(const touch *by, const touch *of)
 {
-    const sprag_contact *c = &pulled->contact[i];
-    return by->other == c->body[!side] && c->gap <= 0 &&
-           pulled->contact[by->contact].gap < c->gap &&
-           dot3(by->up, c->arm[side]) <= -by->low * (1 - EDGE_LEVEL) &&
-           are_of_one_ball(pulled, c->body[side], by->contact, i);
+    return dot3(by->up, of->at) - dot3(by->up, by->at) <= EDGE_LEVEL * norm3(by->at);
 }
 
-// May two contacts of one ball be with this body?
+// By a contact with one other body or with the static world, whose parts do not move apart. first:
+// of the body's contacts.
+static bool is_kept_off(const touch *all, int first, const touch *by, const touch *of)
+{
+    bool is_off = by->other == of->other && by->geom == of->geom && by->gap < of->gap &&
+                  (of->ball || is_round_between(by, of));
+    for (int k = first; k && is_off; k = all[k - 1].next) {
+        const touch *one = &all[k - 1];
+        is_off = one->of != of->of || one->geom != of->geom || is_level(by, one);
+    }
+    return is_off;
+}
+
+// May two contacts of one geom be with this body?
 static bool has_edges(dBodyID body)
 {
     dGeomID geom = dBodyGetFirstGeom(body);
     return geom && (dBodyGetNextGeom(geom) || dGeomGetClass(geom) == dTriMeshClass);
-}
-
-// The body on this side of a contact with ground that may have edges; SPRAG_STATIC: none.
-static int body_on_ground(const sprag_contact *contact, int side, const bool *ground)
-{
-    const int other = contact->body[!side];
-    return other == SPRAG_STATIC || ground[other] ? contact->body[side] : SPRAG_STATIC;
 }
 
 int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch)
@@ -64,9 +87,9 @@ int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch
     const sprag_contact *contact = pulled->contact;
     const int count = pulled->problem.contacts;
     bool *ground = SPRAG_TAKE_RAW(scratch, island->bodies, bool);
-    int *last = SPRAG_TAKE(scratch, island->bodies, int); // 1 + index, 0: none
-    touch *all = SPRAG_TAKE_RAW(scratch, 2 * (size_t)count, touch);
-    int touches = 0, left = 0;
+    int *first = SPRAG_TAKE(scratch, island->bodies, int); // 1 + index, 0: none
+    touch *all = SPRAG_TAKE(scratch, 2 * (size_t)count, touch);
+    int left = 0;
     *kept = SPRAG_TAKE_RAW(scratch, count, int);
     if (scratch->failed) {
         return count;
@@ -74,29 +97,27 @@ int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch
     for (int i = 0; i < island->bodies; i++) {
         ground[i] = has_edges(island->body[i]);
     }
-    for (int i = 0; i < count; i++) {
-        for (int side = 0; side < 2; side++) {
-            const int body = body_on_ground(&contact[i], side, ground);
-            if (body != SPRAG_STATIC && contact[i].gap < 0 &&
-                is_round(&contact[i], side, &all[touches])) {
-                all[touches].contact = i;
-                all[touches].next = last[body];
-                last[body] = ++touches;
-            }
+    for (int i = 0; i < 2 * count; i++) {
+        const int body = contact[i / 2].body[i % 2], other = contact[i / 2].body[!(i % 2)];
+        if (body != SPRAG_STATIC && (other == SPRAG_STATIC || ground[other]) &&
+            contact[i / 2].gap <= 0) {
+            all[i] = touch_of(pulled, i / 2, i % 2);
+            all[i].next = first[body];
+            first[body] = i + 1;
         }
     }
-    for (int i = 0; i < count && touches > 0; i++) {
+    for (int i = 0; i < count; i++) {
         bool is_edge = false;
         for (int side = 0; side < 2; side++) {
-            const int body = body_on_ground(&contact[i], side, ground);
-            int k = body != SPRAG_STATIC ? last[body] : 0;
-            for (; k && !is_edge; k = all[k - 1].next) {
-                is_edge = is_kept_off(pulled, &all[k - 1], i, side);
+            const touch *of = &all[2 * i + side];
+            const int start = of->geom ? first[contact[i].body[side]] : 0;
+            for (int k = start; k && !is_edge; k = all[k - 1].next) {
+                is_edge = is_kept_off(all, start, &all[k - 1], of);
             }
         }
         if (!is_edge) {
             (*kept)[left++] = i;
         }
     }
-    return touches > 0 ? left : count;
+    return left;
 }

@@ -11,11 +11,11 @@ enum { REDUCE_FROM = 100, REDUCE_TO = 40 };
 
 // ---- edges.c
 
-// Square of a sine. A lever this near to the normal is that of a ball. Greater: contacts under the
-// centre of a flat face count as a ball's.
-static const double EDGE_ROUND = 1e-12;
+// Cosine: normals of a smaller angle are one. Greater: bodies at rest lose contacts by rounding;
+// smaller: cylinders that roll over seams rise by 5e-6 m (1 - 1e-6).
+static const double EDGE_SLANTED = 1 - 1e-9;
 
-// Of the radius: edges so far above the tangent plane of a deeper contact are in it. Greater: balls
+// Of the lever: edges so far above the tangent plane of a deeper contact are in it. Greater: geoms
 // sink into shallow steps; smaller: rounding counts as a step.
 static const double EDGE_LEVEL = 1e-9;
 
