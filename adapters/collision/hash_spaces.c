@@ -17,6 +17,7 @@
 typedef struct box {
     dGeomID geom;
     int level; // its cells have the size 2^level m
+    bool low;  // its lowest cells may wrap around
     dReal bounds[6];
 } box;
 
@@ -42,25 +43,6 @@ static void try_pair(void)
 
 // ---- ODE's cells
 
-// false: the geom is not in the table. The box is then not complete.
-static bool set_box(box *to, dSpaceID space, dGeomID geom)
-{
-    int least, most;
-    double side = 0;
-    to->geom = geom;
-    dHashSpaceGetLevels(space, &least, &most);
-    if (!geom || !dGeomIsEnabled(geom)) {
-        return false;
-    }
-    dGeomGetAABB(geom, to->bounds);
-    for (int k = 0; k < 3; k++) {
-        side = fmax(side, to->bounds[2 * k + 1] - to->bounds[2 * k]);
-    }
-    frexp(side, &to->level);
-    to->level = to->level > least ? to->level : least;
-    return isfinite(side) && to->level <= most;
-}
-
 // The cell of a bound.
 static double cell(const box *of, int bound, int level)
 {
@@ -79,6 +61,24 @@ static bool may_wrap(const box *of)
     return cell(of, 1, level) >= 0 && cell(of, 3, level) >= 0 &&
            wraps(level, fmax(0, cell(of, 0, level)), fmax(0, cell(of, 2, level)),
                  cell(of, 4, level));
+}
+
+// levels: least and most of the space. false: the geom is not in the table.
+static bool set_box(box *to, dGeomID geom, const int levels[2])
+{
+    double side = 0;
+    if (!geom || !dGeomIsEnabled(geom)) {
+        return false;
+    }
+    to->geom = geom;
+    dGeomGetAABB(geom, to->bounds);
+    for (int k = 0; k < 3; k++) {
+        side = fmax(side, to->bounds[2 * k + 1] - to->bounds[2 * k]);
+    }
+    frexp(side, &to->level);
+    to->level = to->level > levels[0] ? to->level : levels[0];
+    to->low = may_wrap(to);
+    return isfinite(side) && to->level <= levels[1];
 }
 
 static bool overlap(const box *a, const box *b)
@@ -113,23 +113,28 @@ static bool may_collide(dGeomID a, dGeomID b)
             (dGeomGetCategoryBits(b) & dGeomGetCollideBits(a)));
 }
 
-void sprag_ode_find_missed(dSpaceID space, dNearCallback *found, void *data)
+bool sprag_ode_find_missed(dSpaceID space, dNearCallback *found, void *data,
+                           sprag_scratch *scratch)
 {
     static ode_once tried;
     sprag_ode_once(&tried, try_pair);
-    const int geoms =
-        misses && dSpaceGetClass(space) == dHashSpaceClass ? dSpaceGetNumGeoms(space) : 0;
-    for (int i = 0; i < geoms; i++) {
-        box low, other;
-        if (!set_box(&low, space, dSpaceGetGeom(space, i)) || !may_wrap(&low)) {
-            continue;
-        }
-        for (int k = 0; k < geoms; k++) {
-            if (k != i && set_box(&other, space, dSpaceGetGeom(space, k)) &&
-                overlap(&low, &other) && are_apart(&low, &other) && (k > i || !may_wrap(&other)) &&
-                may_collide(low.geom, other.geom)) {
-                found(data, low.geom, other.geom);
+    if (!misses || dSpaceGetClass(space) != dHashSpaceClass) {
+        return true;
+    }
+    const int geoms = dSpaceGetNumGeoms(space);
+    box *all = SPRAG_TAKE_RAW(scratch, geoms, box);
+    int count = 0, levels[2];
+    dHashSpaceGetLevels(space, &levels[0], &levels[1]);
+    for (int i = 0; i < geoms && all; i++) {
+        count += set_box(&all[count], dSpaceGetGeom(space, i), levels);
+    }
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < count && all[i].low; k++) {
+            if (k != i && overlap(&all[i], &all[k]) && are_apart(&all[i], &all[k]) &&
+                (k > i || !all[k].low) && may_collide(all[i].geom, all[k].geom)) {
+                found(data, all[i].geom, all[k].geom);
             }
         }
     }
+    return all || geoms == 0;
 }

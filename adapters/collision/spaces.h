@@ -6,6 +6,8 @@
 
 #include <ode/ode.h>
 
+#include "scratch.h"
+
 // One collision call of the program: dSpaceCollide(a), then b is NULL, or dSpaceCollide2(a, b),
 // which also takes two geoms that are no spaces. Spaces inside take part with all that is in them,
 // but not among themselves: the program's callback collides those by calls of its own.
@@ -26,7 +28,8 @@ bool sprag_ode_callback_pair(const ode_collision *call, dGeomID first, dGeomID s
                              dGeomID given[2]);
 
 // hash_spaces.c: calls `found` for the pairs of geoms that dSpaceCollide(space) leaves out although
-// their boxes overlap. `found` must not change the space.
-void sprag_ode_find_missed(dSpaceID space, dNearCallback *found, void *data);
+// their boxes overlap. `found` must not change the space. false: no memory.
+bool sprag_ode_find_missed(dSpaceID space, dNearCallback *found, void *data,
+                           sprag_scratch *scratch);
 
 #endif
