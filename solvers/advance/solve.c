@@ -249,7 +249,8 @@ static sprag_result solve_capped(advance_run *run, advance_problem *p)
 {
     sprag_stats stats = {0};
     sprag_result result = solve_once(run, p, &stats);
-    while (result == SPRAG_OK && advance_choose_friction(run, p)) { // of a pair at most twice
+    // Of a pair at most twice.
+    while (result == SPRAG_OK && !advance_is_spent(run) && advance_choose_friction(run, p)) {
         result = solve_once(run, p, &stats);
     }
     for (int i = 0;
