@@ -194,14 +194,9 @@ static const double COMPLIANT_SAME_JACOBIAN = 1e-9;
 static const double COMPLIANT_BOUNDED_ROW_SOFTNESS = 1e-10;
 
 // Of the diagonal: softness of rows without bounds, which counts where they depend on one another.
-// Smaller: parallelograms leave their dead points crossed. Larger: chains with heavy loads are less
-// exact, and parallelograms sag at their dead points.
-static const double COMPLIANT_RIGID_ROW_SOFTNESS = 1e-6;
-
-// Times that forces which the softness of rows has lost are added. More: exact where masses differ
-// by 1e4 and more, dearer. Fewer: with one, 1000 kg on a chain of 10 links of 1 kg lose 9e-5 of
-// their energy in 3 s, instead of 2e-5.
-enum { COMPLIANT_SHARPENINGS = 2 };
+// Smaller: parallelograms leave their dead points crossed. Larger: at 1e-6, 1000 kg on a chain of
+// 10 links of 1 kg lose 9e-5 of their energy in 3 s, instead of 2e-5.
+static const double COMPLIANT_RIGID_ROW_SOFTNESS = 3e-7;
 
 // Of the diagonal: smaller pivots mean dependent rows. Larger: solvable frames are declined.
 static const double COMPLIANT_PIVOT_MIN = 1e-13;

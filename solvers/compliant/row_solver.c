@@ -72,19 +72,16 @@ static void substitute(compliant_row_system *s, double *b)
     }
 }
 
-// Adds the forces that the softness has lost, and those lost again: along an eigenvector of A they
-// are a share of softness / eigenvalue the first time.
+// Adds the forces that the softness has lost: along an eigenvector of A, a share of softness /
+// eigenvalue.
 static void sharpen(compliant_row_system *s)
 {
-    memcpy(s->rest, s->solution, (size_t)s->count * sizeof *s->rest);
-    for (int round = 0; round < COMPLIANT_SHARPENINGS; round++) {
-        for (int i = 0; i < s->count; i++) {
-            s->rest[i] *= s->softness[i];
-        }
-        substitute(s, s->rest);
-        for (int i = 0; i < s->count; i++) {
-            s->solution[i] += s->rest[i];
-        }
+    for (int i = 0; i < s->count; i++) {
+        s->rest[i] = s->softness[i] * s->solution[i];
+    }
+    substitute(s, s->rest);
+    for (int i = 0; i < s->count; i++) {
+        s->solution[i] += s->rest[i];
     }
 }
 
