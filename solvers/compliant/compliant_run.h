@@ -33,6 +33,7 @@
 #include "compliant.h"
 #include "compliant_constants.h"
 #include "ess.h"
+#include "linalg.h"
 
 // State of a body: position, unit quaternion, velocity, angular velocity (world axes). Behind the
 // bodies, where there are joints: the time since the start of the frame, which motors depend on.
@@ -226,6 +227,13 @@ static inline const sprag_surface *compliant_surface(const compliant_run *run, i
 static inline const double *compliant_velocity_of(const double *x, int body)
 {
     return body == SPRAG_STATIC ? NULL : x + COMPLIANT_STATES * body + COMPLIANT_VELOCITY;
+}
+
+// m/s, no point of a body moves faster by a velocity and spin; m/s^2 by accelerations.
+static inline double compliant_fastest_point(const compliant_run *run, int body,
+                                             const double velocity[6])
+{
+    return norm3(velocity) + run->sizes.radius[body] * norm3(velocity + 3);
 }
 
 static inline bool compliant_is_rigid(const compliant_run *run, int guard)

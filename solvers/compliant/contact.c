@@ -329,7 +329,7 @@ static double most_speed(const compliant_run *run, const double *x, int guard)
     for (int side = 0; side < 2; side++) {
         int body = compliant_body(run, guard, side);
         const double *v = compliant_velocity_of(x, body);
-        speed += v ? norm3(v) + run->sizes.radius[body] * norm3(v + 3) : 0;
+        speed += v ? compliant_fastest_point(run, body, v) : 0;
     }
     return speed;
 }

@@ -30,8 +30,7 @@ static double way_of(const compliant_run *run, int which)
     const sprag_mover *body = &run->frame->body[which];
     double h = run->frame->step - run->time,
            change = body->mass > 0 ? norm3(body->force) / body->mass * h : 0;
-    return h * (norm3(body->velocity) + change / 2 +
-                run->sizes.radius[which] * norm3(body->velocity + 3));
+    return h * (compliant_fastest_point(run, which, body->velocity) + change / 2);
 }
 
 static bool flies(const compliant_run *run)

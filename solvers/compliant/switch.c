@@ -58,13 +58,6 @@ static bool is_too_much(compliant_run *run, const demand *d)
            (affordable < COMPLIANT_STEPS_MIN || d->steps > fmin(affordable, limit));
 }
 
-// Speed of the fastest point of a body, m/s, by a state; its acceleration by the rate of a state.
-static double fastest_point(const compliant_run *run, const double *rates, int body)
-{
-    const double *at = rates + COMPLIANT_STATES * body;
-    return norm3(at + COMPLIANT_VELOCITY) + run->sizes.radius[body] * norm3(at + COMPLIANT_SPIN);
-}
-
 // Tests whether nothing moves, and will not by its forces, compared with what gravity does in a
 // frame: the implicit step then replaces many explicit ones.
 static bool is_at_rest(compliant_run *run, double steps)
@@ -72,7 +65,7 @@ static bool is_at_rest(compliant_run *run, double steps)
     const double still = COMPLIANT_STILL * run->sizes.change, left = run->frame->step - run->time;
     bool rests = steps > COMPLIANT_RESTING_STEPS && run->stops == 0;
     for (int i = 0; i < run->frame->bodies && rests; i++) {
-        rests = fastest_point(run, run->state.x, i) <= still;
+        rests = compliant_fastest_point(run, i, compliant_velocity_of(run->state.x, i)) <= still;
     }
     if (rests) {
         compliant_set_known_labels(run);
@@ -80,7 +73,8 @@ static bool is_at_rest(compliant_run *run, double steps)
         rests = isfinite(run->state.f[0]);
     }
     for (int i = 0; i < run->frame->bodies && rests; i++) {
-        rests = left * fastest_point(run, run->state.f, i) <= still;
+        rests =
+            left * compliant_fastest_point(run, i, compliant_velocity_of(run->state.f, i)) <= still;
     }
     return rests;
 }
