@@ -319,7 +319,8 @@ typedef enum compliant_detail {
 typedef struct compliant_contact {
     sprag_gap gap;
     int count;                           // points that overlap, or one, the nearest; 0: the contact
-                                         // of a triangle that belongs to its neighbour
+                                         // of a triangle that belongs to its neighbour, or a gap
+                                         // beyond the margin
     double at[SPRAG_MANIFOLD_MAX][3];    // m
     double depth[SPRAG_MANIFOLD_MAX];    // m
     double share[SPRAG_MANIFOLD_MAX];    // of a point's force that each has

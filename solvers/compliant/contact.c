@@ -259,12 +259,15 @@ static void find_contact(compliant_run *run, const double *x, int guard, complia
     c->count = 0;
     c->rate = c->slip_rate = c->approach = 0;
     // All corners of faces, those that do not overlap, too: shares depend on the whole boundary.
-    if (!compliant_find_gap(run, guard, INFINITY, INFINITY, memory, &c->gap,
+    if (!compliant_find_gap(run, guard, margin > 0 ? margin : INFINITY, INFINITY, memory, &c->gap,
                             detail == COMPLIANT_GAP ? NULL : &manifold)) {
         c->gap.distance = NAN;
         return;
     }
     c->deepest = 1e-300;
+    if (c->gap.beyond) {
+        return;
+    }
     if (detail != COMPLIANT_GAP &&
         compliant_belongs_to_neighbour(run, x, guard, &c->gap, &c->deepest)) {
         return;

@@ -121,7 +121,7 @@ static bool find_points(impact *s)
             c.count = 0;
         }
         add_points(s, near[i], &c);
-        if (c.count == 0) {
+        if (c.count == 0 && !c.gap.beyond) {
             set_apart(run, near[i], fmax(c.deepest, -c.gap.distance));
         }
     }

@@ -327,10 +327,10 @@ static const double *rate_bounds(const compliant_run *run, const double *way, do
             run->guards.gap[g] <= touch) {
             continue;
         }
-        double most = COMPLIANT_RATE_MARGIN * way_of_pair(run, g, way);
+        double path = way_of_pair(run, g, way), most = COMPLIANT_RATE_MARGIN * path;
         double width = width_of(&compliant_collider(run, g, 0)->shape) +
                        width_of(&compliant_collider(run, g, 1)->shape);
-        if (most > width && run->guards.gap[g] <= most) {
+        if (path > width && run->guards.gap[g] <= most) {
             bound[g] = most / left;
             any = true;
         }
