@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 typedef struct output {
-    const char *pattern; // the value of the variable; NULL: not set, or writing has failed
+    char *pattern;       // the value of the variable; NULL: not set, or writing has failed
     char name[PATH_MAX]; // the pattern expanded
     int descriptor;      // -1: not open
     pid_t process;       // that opened it

@@ -16,12 +16,12 @@ bool collide_will_destroy(const void *what)
     return false;
 }
 
-// A method that works within the step moves the bodies in an order of its own: a moved callback may
-// destroy a body that stock would have moved before it.
+// A moved callback may destroy a body that is still to be moved. Stock then moves freed memory, and
+// a method that works within the step also moves bodies that stock has moved before.
 static bool is_in_step(const void *frame)
 {
     return is_in_step_callback(frame) ||
-           (collide_now.within_frame && is_frame_inside(frame, collide_now.step_frame));
+           (collide_now.within_step && is_frame_inside(frame, collide_now.step_frame));
 }
 
 static bool is_used(destroy_kind kind, const void *what, const void *frame)

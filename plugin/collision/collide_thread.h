@@ -49,7 +49,7 @@ typedef struct collide_state {
     int stock_depth;            // calls of ODE's dCollide under way
     const void *step_frame;     // stack frame of the function that the program called for the step
                                 // under way; NULL: none is
-    bool within_frame;          // a method that works within the step is under way
+    bool within_step;           // sprag moves the bodies in it, not ODE
     const ode_pair *asked_pair; // the program's callback is being called for it; NULL: none is
     double asked_gap;           // m, a little more than the gap of that pair
     const void *asked_frame;    // stack frame of that call

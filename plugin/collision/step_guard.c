@@ -13,9 +13,9 @@ bool step_guard_begin(step_guard *guard, const void *frame)
         return false;
     }
     outer = is_frame_inside(frame, outer) ? outer : NULL;
-    *guard = (step_guard){outer, outer && collide_now.within_frame};
+    *guard = (step_guard){outer, outer && collide_now.within_step};
     collide_now.step_frame = outer ? outer : frame;
-    collide_now.within_frame = guard->within_frame;
+    collide_now.within_step = guard->within_step;
     return true;
 }
 
@@ -27,7 +27,7 @@ bool step_guard_is_within(const world_state *world, const void *frame)
 void step_guard_end(const step_guard *guard, dWorldID world)
 {
     collide_now.step_frame = guard->outer_frame;
-    collide_now.within_frame = guard->within_frame;
+    collide_now.within_step = guard->within_step;
     world_state *w = world && world_any_is_recorded() ? world_find(world) : NULL;
     if (w && w->record) {
         sprag_ode_record_clear(w->record);

@@ -10,7 +10,7 @@
 
 typedef struct step_guard {
     const void *outer_frame; // of the step within which this one is called; NULL: none
-    bool within_frame;       // of that step
+    bool within_step;        // of that step
 } step_guard;
 
 // frame: stack frame of the function of sprag that the program has called

@@ -290,7 +290,6 @@ bool step_frame(const step_context *c, const ode_islands *islands)
     }
     w->frame->steps++;
     collide_check_data(w);
-    collide_now.within_frame = true;
     double start = now_us();
     ode_islands found = *islands;
     ode_advance a;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "collide_thread.h"
 #include "compare.h"
 #include "frame_methods.h"
 #include "island_step.h"
@@ -25,6 +26,7 @@ bool step_islands(world_state *w, const ode_islands *islands, dReal step, stock 
         return false;
     }
     w->step_frame = frame;
+    collide_now.within_step = true;
     statistics_start_step(&w->statistics, step);
     bool done = w->settings.method->keeps_distance ? step_frame(&context, islands)
                                                    : step_all_islands(&context, islands);

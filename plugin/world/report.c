@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -100,6 +101,7 @@ void report_step(const world_state *world)
         size_t length = print_row(row, world);
         if (!(output_is_open(&file) || open_file()) || !output_write(&file, row, length)) {
             failure = file.failure;
+            free(file.pattern);
             file.pattern = NULL; // do not try again
         }
     }

@@ -109,6 +109,7 @@ START_TEST(a_kept_solution_has_room_for_touches)
     enum { BODIES = 3 };
     dBodyID body[BODIES];
     dWorldID world = dWorldCreate();
+    dSpaceID space = dSimpleSpaceCreate(0);
     ode_warm_start *memory = sprag_ode_warm_start_make();
     const ode_stiffness stiffness = {.speculative = true};
     pull p = {0};
@@ -119,8 +120,8 @@ START_TEST(a_kept_solution_has_room_for_touches)
         dJointID joint = p.island.joint[i];
         if (dJointGetType(joint) == dJointTypeContact) {
             dContactGeom *geom = (dContactGeom *)(uintptr_t)sprag_ode_contact_geom(joint);
-            geom->g1 = dCreateSphere(0, 0.1);
-            geom->g2 = dCreatePlane(0, 0, 0, 1, 0);
+            geom->g1 = dCreateSphere(space, 0.1);
+            geom->g2 = dCreatePlane(space, 0, 0, 1, 0);
             dGeomSetBody(geom->g1, dJointGetBody(joint, 0));
         }
     }
@@ -140,6 +141,7 @@ START_TEST(a_kept_solution_has_room_for_touches)
     }
     release(&p);
     sprag_ode_warm_start_free(memory);
+    dSpaceDestroy(space);
     dWorldDestroy(world);
 }
 END_TEST

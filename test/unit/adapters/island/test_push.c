@@ -227,7 +227,7 @@ START_TEST(contact_feedback_is_the_force)
     ode_warm_start *memory = sprag_ode_warm_start_make();
     pull p = pull_world(t.world);
     const sprag_contact *pulled = &p.ode.problem.contact[0];
-    const double local[3] = {10, 2, -3};
+    const double local[6] = {10, 2, -3}; // no moment
     double force[3] = {0}, turn[3];
     memcpy(p.ode.solution.contact_force[0], local, sizeof local);
     for (int i = 0; i < 9; i++) {
