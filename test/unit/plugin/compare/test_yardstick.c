@@ -511,9 +511,13 @@ START_TEST(memory_of_forces_travels)
     }
     sprag_ode_warm_start_next_step(from);
     size_t length = sprag_ode_warm_start_write(from, NULL, 0);
-    char bytes[4096];
+    char bytes[4096], untouched[4096];
     ck_assert_uint_gt(length, 0);
     ck_assert_uint_le(length, sizeof bytes);
+    memset(bytes, 7, sizeof bytes);
+    memset(untouched, 7, sizeof untouched);
+    ck_assert_uint_eq(sprag_ode_warm_start_write(from, bytes, length - 1), length);
+    ck_assert_mem_eq(bytes, untouched, sizeof bytes);
     sprag_ode_warm_start_write(from, bytes, sizeof bytes);
     ck_assert(sprag_ode_warm_start_read(to, bytes, length));
     for (int row = 0; row < 3; row++) {

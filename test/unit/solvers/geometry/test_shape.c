@@ -172,6 +172,15 @@ END_TEST
 // ---- directions across
 
 // Along each axis, both ways, a little out of it or not; in the planes between them; anywhere.
+START_TEST(no_turn_is_the_identity)
+{
+    static const double none[3], identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    double R[9];
+    sprag_exponential(none, R);
+    ck_assert_mem_eq(R, identity, sizeof R);
+}
+END_TEST
+
 START_TEST(any_vector_has_a_unit_vector_across)
 {
     chance c = {81};
@@ -199,6 +208,7 @@ int main(void)
     tcase_set_timeout(exact, 120);
     tcase_add_test(exact, search_along_links_agrees_with_search_of_all_vertices);
     tcase_add_test(exact, any_vector_has_a_unit_vector_across);
+    tcase_add_test(exact, no_turn_is_the_identity);
     suite_add_tcase(suite, exact);
     return run_suite(suite);
 }
