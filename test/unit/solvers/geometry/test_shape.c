@@ -169,9 +169,6 @@ START_TEST(search_along_links_agrees_with_search_of_all_vertices)
 }
 END_TEST
 
-// ---- directions across
-
-// Along each axis, both ways, a little out of it or not; in the planes between them; anywhere.
 START_TEST(no_turn_is_the_identity)
 {
     static const double none[3], identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -181,6 +178,9 @@ START_TEST(no_turn_is_the_identity)
 }
 END_TEST
 
+// ---- directions across
+
+// Along each axis, both ways, a little out of it or not; in the planes between them; anywhere.
 START_TEST(any_vector_has_a_unit_vector_across)
 {
     chance c = {81};
