@@ -92,15 +92,12 @@ static const option options[] = {
      "most iterations of strategy newton; lower: other strategies are tried sooner", NULL},
     {"stribeck.max_continuation", INTEGER, AT(stribeck.max_continuation), 0, 100000, "",
      "most iterations of strategy continuation; 0: the strategy is not tried", NULL},
-    {"stribeck.sweeps", INTEGER, AT(stribeck.sweeps), 0, 1e6, "",
-     "Gauss-Seidel sweeps that start strategy warm_newton, and a tenth of the most of strategy "
-     "gauss_seidel; 0: no sweeps",
-     NULL},
-    {"stribeck.frozen_friction_passes", INTEGER, AT(stribeck.lagged_passes), 1, 10000, "",
-     "passes of strategy frozen_friction; more: its friction is more exact", NULL},
+    {"stribeck.sweeps", INTEGER, AT(stribeck.sweeps), 1, 1e6, "",
+     "most Gauss-Seidel sweeps of an island with effort=exact", NULL},
     {"stribeck.direct_work", REAL, AT(stribeck.direct_work), 0, 1e15, "",
-     "most work of a factorization, in products of 6x6 blocks; larger islands are solved by "
-     "strategy gauss_seidel, which limits the time of a step; 0: all islands are",
+     "most work of a factorization, in products of 6x6 blocks, with which effort=exact ends at a "
+     "root; lower limits the time of a step; 0: islands are solved by sweeps alone, with any "
+     "effort",
      NULL},
     {"advance.epsilon", REAL, AT(advance.epsilon), 1e-12, 1, "m",
      "gap at which bodies touch; resting bodies keep half of it", NULL},
@@ -129,10 +126,6 @@ static const option options[] = {
      "stepped by the implicit Stribeck step",
      NULL},
 };
-
-static const struct {
-    const char *old, *name;
-} renamed[] = {{"stribeck.lagged_passes", "stribeck.frozen_friction_passes"}};
 
 enum {
     OPTIONS = sizeof options / sizeof options[0],
@@ -273,13 +266,6 @@ static const char *method_names(const option *o, char *text, size_t size)
 static bool refuse_name(slice name, char *message)
 {
     char text[NAME_MAX_LENGTH + 4];
-    for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; i++) {
-        if (is(name, renamed[i].old)) {
-            snprintf(message, MESSAGE_MAX, "option \"%s\" is now called %s", renamed[i].old,
-                     renamed[i].name);
-            return false;
-        }
-    }
     const char *meant = nearest_option(name);
     snprintf(message, MESSAGE_MAX, "no option is called \"%s\"; %s%s%s", shown(name, text),
              meant ? "did you mean " : "`sprag options` lists them", meant ? meant : "",

@@ -71,21 +71,19 @@ static void step_free_body(const step_context *c, const ode_island *island)
 }
 
 // Programs call dWorldQuickStep to limit the time of a step, so its number of iterations becomes
-// the least number of Gauss-Seidel sweeps.
+// that of Gauss-Seidel sweeps.
 static sprag_stribeck_options options_for(const step_context *c)
 {
     sprag_stribeck_options options = c->world->settings.stribeck;
-    int iterations = dWorldGetQuickStepNumIterations(c->world->id);
-    iterations = iterations < 1 ? 1 : iterations;
-    if (c->called == STOCK_QUICK) {
-        options.sweeps_least = iterations;
-    }
     int effort = c->world->settings.effort;
     if (effort == EFFORT_AUTO) {
         effort = c->called == STOCK_QUICK ? EFFORT_FAST : EFFORT_BALANCED;
     }
     if (effort != EFFORT_EXACT) {
-        options.budget = effort == EFFORT_FAST ? iterations : BALANCED_SWEEPS;
+        int iterations = dWorldGetQuickStepNumIterations(c->world->id);
+        iterations = iterations < 1 ? 1 : iterations;
+        options.exact = false;
+        options.sweeps = effort == EFFORT_FAST ? iterations : BALANCED_SWEEPS;
     }
     return options;
 }

@@ -11,6 +11,7 @@ sprag_advance_options sprag_advance_defaults(void)
 {
     sprag_stribeck_options solver = sprag_stribeck_defaults();
     solver.softness = 1e-6;
+    solver.sweeps = 100;
     return (sprag_advance_options){
         .epsilon = 1e-6, .shortest = 0.01, .work = ADVANCE_WORK, .solver = solver};
 }

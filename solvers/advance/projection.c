@@ -275,7 +275,6 @@ static bool solve_directly(advance_projection *p)
                          .row_force = SPRAG_TAKE(run->solving, p->constraints, double)};
     double left = run->work_left;
     sprag_stribeck_options options = run->options->solver;
-    options.direct_work = INFINITY;
     options.work_left = &left;
     if (run->solving->failed) {
         return false;

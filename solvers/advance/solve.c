@@ -64,16 +64,13 @@ sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *probl
     sprag_stribeck_options options = run->options->solver;
     options.warm = warm;
     options.work_left = &left;
+    options.memory = memory;
     if (coarse) {
-        options.budget = ADVANCE_SWEEPS;
-        options.memory = memory;
+        options.exact = false;
+        options.sweeps = ADVANCE_SWEEPS;
     }
     if (coarse && run->settling) {
         options.settled_work = advance_settled_work;
-        options.direct_work = advance_settled_work * (problem->contacts + problem->rows);
-        options.lagged_passes = 1;
-        // Without sweeps Newton's method has its full patience where it runs.
-        options.sweeps = problem->rows > 0 ? options.sweeps : 0;
     }
     sprag_result result = sprag_stribeck_solve(problem, &options, run->solving, solution, stats);
     advance_spend(run, given - left);

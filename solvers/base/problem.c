@@ -117,6 +117,9 @@ static const char *row_fault(const sprag_row *row, int bodies)
     if (!(row->lo <= row->hi)) {
         return "its lower bound is above its upper bound, or one is NaN";
     }
+    if (row->lo == INFINITY || row->hi == -INFINITY) {
+        return "its bounds leave no finite force";
+    }
     return NULL;
 }
 

@@ -1,6 +1,7 @@
 #include "forces.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -301,10 +302,33 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
     }
 }
 
-// Updates that are left until the work ends, at most so many. last: of stats->iterations.
-static int updates_until(double last, const sprag_stats *stats, int most)
+// Updates that are left, at most so many.
+static int updates_left(int last, const sprag_stats *stats, int most)
 {
-    return (int)clamp(last - stats->iterations, 0, most);
+    int left = last - stats->iterations;
+    return left < 0 ? 0 : left < most ? left : most;
+}
+
+sprag_result sprag_forces_solve(sprag_system *system, double softest, double stiction,
+                                double tolerance, int updates, double *v, double *dv,
+                                sprag_stats *stats)
+{
+    const int last = updates < INT_MAX - stats->iterations ? stats->iterations + updates : INT_MAX;
+    sprag_result result = sprag_forces_iterate(system, stiction, tolerance,
+                                               updates_left(last, stats, STRIBECK_FORCE_UPDATES),
+                                               false, v, dv, stats);
+    if (result != SPRAG_NOT_CONVERGED || stats->iterations >= last) {
+        return result;
+    }
+    result =
+        sprag_interior_solve(system, softest, stiction, STRIBECK_INTERIOR_FINEST,
+                             updates_left(last, stats, STRIBECK_INTERIOR_UPDATES), v, dv, stats);
+    if (result != SPRAG_OK && result != SPRAG_NOT_CONVERGED) {
+        return result;
+    }
+    return sprag_forces_iterate(system, stiction, tolerance,
+                                updates_left(last, stats, STRIBECK_FORCE_UPDATES), false, v, dv,
+                                stats);
 }
 
 sprag_result sprag_stribeck_forces(const sprag_problem *problem,
@@ -327,21 +351,10 @@ sprag_result sprag_stribeck_forces(const sprag_problem *problem,
     }
     const double update = sprag_system_update_work(&system);
     const int before = stats->iterations;
-    const double last = before + *options->work_left / update;
+    const int updates = (int)clamp(*options->work_left / update, 0, INT_MAX / 2);
     sprag_assemble_start(&system, problem, node_of, solution, v);
-    result = sprag_forces_iterate(&system, stiction, options->tolerance,
-                                  updates_until(last, stats, STRIBECK_FORCE_UPDATES), false, v, dv,
-                                  stats);
-    if (result == SPRAG_NOT_CONVERGED && stats->iterations < last) { // another start
-        result = sprag_interior_solve(
-            &system, scales.soft.scale, stiction, STRIBECK_INTERIOR_FINEST,
-            updates_until(last, stats, STRIBECK_INTERIOR_UPDATES), v, dv, stats);
-        if (result == SPRAG_OK || result == SPRAG_NOT_CONVERGED) {
-            result = sprag_forces_iterate(&system, stiction, options->tolerance,
-                                          updates_until(last, stats, STRIBECK_FORCE_UPDATES), false,
-                                          v, dv, stats);
-        }
-    }
+    result = sprag_forces_solve(&system, scales.soft.scale, stiction, options->tolerance, updates,
+                                v, dv, stats);
     *options->work_left -= (stats->iterations - before) * update;
     if (result == SPRAG_OK) {
         sprag_assemble_solution(&system, problem, node_of, v, solution);

@@ -26,11 +26,17 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
                                   int updates, bool brief, double *v, double *dv,
                                   sprag_stats *stats);
 
-// Starts from the velocities and forces of *solution; forces of 0 do for new contacts. Contacts
-// with a stiffness (Hunt and Crossley's law) are not solved. Of the options: softness, stiction,
-// work_left, and tolerance (of momentum and laws, relative to the impulses). stats: iterations and
-// convergence. SPRAG_OK, SPRAG_NOT_CONVERGED, SPRAG_SINGULAR, SPRAG_NO_MEMORY; *solution changes
-// with SPRAG_OK alone.
+// The same without `brief`, then, if it fails, from what the interior-point method finds. softest:
+// m/s, of sprag_interior_solve; updates: at most, of all.
+sprag_result sprag_forces_solve(sprag_system *system, double softest, double stiction,
+                                double tolerance, int updates, double *v, double *dv,
+                                sprag_stats *stats);
+
+// It on a problem. Starts from the velocities and forces of *solution; forces of 0 do for new
+// contacts. Contacts with a stiffness (Hunt and Crossley's law) are not solved. Of the options:
+// softness, stiction, work_left, and tolerance (of momentum and laws, relative to the impulses).
+// stats: iterations and convergence. SPRAG_OK, SPRAG_NOT_CONVERGED, SPRAG_SINGULAR,
+// SPRAG_NO_MEMORY; *solution changes with SPRAG_OK alone.
 sprag_result sprag_stribeck_forces(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, sprag_scratch *scratch,
                                    sprag_solution *solution, sprag_stats *stats);

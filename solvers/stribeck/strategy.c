@@ -1,6 +1,7 @@
 #include "strategy.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +13,6 @@
 #include "newton.h"
 #include "space6.h"
 #include "stribeck_constants.h"
-#include "sweeps.h"
 
 // Limits of Newton's method: at most `iterations` updates, of which at most `patience` in a row
 // that do not bring the residual below `progress` times the least so far.
@@ -23,15 +23,13 @@ typedef struct effort {
 
 // Traits of an island that decide which strategies it gets (traits_of).
 enum {
-    CHEAP = 1,     // to factorize
-    COSTLY = 2,    // otherwise
-    STARTS = 4,    // cheap, or there is a guess
-    STACKED = 8,   // many contacts a body, and an update of them is bearable
-    SWEEPS = 32,   // Gauss-Seidel has the laws of the problem
-    SETTLES = 64,  // the caller says that it settles
-    FREEZES = 128, // frozen friction is worth its passes
-    SPRINGS = 256, // there are contacts, and they yield in proportion to their forces
-    OTHERS = 512   // otherwise: joints alone, or Hunt and Crossley's law
+    SETTLES = 1,  // the caller says that it settles, and its factorization is small
+    ONE_WAY = 2,  // friction is bounded by forces that are known
+    CURVED = 4,   // two-way, Hunt and Crossley's law
+    LINEAR = 8,   // two-way otherwise: contacts and rows yield in proportion to their forces
+    SPRINGS = 16, // likewise, with contacts
+    OTHERS = 32,  // without SPRINGS
+    SMALL = 64    // cheap to factorize
 };
 
 static void copy(double *to, const double *from, int n)
@@ -42,14 +40,6 @@ static void copy(double *to, const double *from, int n)
 double sprag_strategy_work(const sprag_strategy_state *w)
 {
     return w->stats.iterations * w->update_work + w->stats.sweep_work;
-}
-
-// Moves the friction bounds towards the normal impulses of the last evaluation.
-static void take_bounds(sprag_strategy_state *w, double relaxation)
-{
-    for (int i = 0; i < w->system->points; i++) {
-        w->bound[i] += relaxation * (w->system->impulse[i][0] - w->bound[i]);
-    }
 }
 
 // Updates that the work left allows, at most so many and at least one.
@@ -66,6 +56,7 @@ static sprag_result iterate(sprag_strategy_state *w, double stiction, double tol
     const sprag_newton_limits limits = {.small = w->options.small,
                                         .theta = w->options.theta,
                                         .tolerance = tolerance,
+                                        .rounding = w->options.tolerance,
                                         .iterations = affordable(w, effort.iterations),
                                         .patience = effort.patience,
                                         .progress = effort.progress};
@@ -87,14 +78,6 @@ static double evaluate(sprag_strategy_state *w, double stiction)
     return w->stats.convergence = sprag_system_residual(w->system, w->v, stiction, NULL);
 }
 
-// The same from any w->v.
-static sprag_result newton(sprag_strategy_state *w, double stiction, double tolerance,
-                           effort effort)
-{
-    evaluate(w, stiction);
-    return iterate(w, stiction, tolerance, effort);
-}
-
 // Sets v to the free velocity, that before the step or the guess, whichever has the least residual.
 static void go_to_start(sprag_strategy_state *w)
 {
@@ -114,24 +97,17 @@ static void go_to_start(sprag_strategy_state *w)
     }
 }
 
-static effort thorough(const sprag_strategy_state *w, int iterations)
+// Fewer updates without progress if other strategies can take over, and the fewer the larger the
+// system is.
+static effort effort_of(const sprag_strategy_state *w)
 {
-    return (effort){iterations, w->options.patience, 1};
-}
-
-static bool has_gauss_seidel(const sprag_strategy_state *w)
-{
-    return w->options.sweeps > 0 && w->is_two_way;
-}
-
-// Limits where Gauss-Seidel can take over: fewer updates without progress, and the
-// fewer the larger the system is.
-static effort brief(const sprag_strategy_state *w, int iterations)
-{
+    if (!w->is_two_way) {
+        return (effort){w->options.max_iterations, w->options.patience, 1};
+    }
     int kinks = w->system->points + w->system->equations; // an update may pass only one of them
     double patience = fmin(kinks, STRIBECK_BRIEF_PATIENCE / fmax(1, w->system->size));
-    return (effort){iterations, (int)fmax(STRIBECK_BRIEF_PATIENCE_LEAST, patience),
-                    STRIBECK_BRIEF_PROGRESS};
+    patience = fmin(fmax(STRIBECK_BRIEF_PATIENCE_LEAST, patience), w->options.patience);
+    return (effort){w->options.max_iterations, (int)patience, STRIBECK_BRIEF_PROGRESS};
 }
 
 // Takes the velocities of a solution, and its impulses also as those expected.
@@ -144,75 +120,60 @@ static void take(sprag_strategy_state *w, const sprag_solution *solution)
     }
 }
 
-// Gauss-Seidel on the problem.
-static sprag_result sweep(sprag_strategy_state *w, sprag_sweeps_options options)
-{
-    sprag_system *system = w->system;
-    const sprag_problem *problem = w->problem;
-    sprag_solution solution = {.velocity = SPRAG_TAKE(system->scratch, problem->bodies, double[6]),
-                               .contact_force =
-                                   SPRAG_TAKE(system->scratch, problem->contacts, double[6]),
-                               .row_force = SPRAG_TAKE(system->scratch, problem->rows, double)};
-    if (system->scratch->failed) {
-        return SPRAG_NO_MEMORY;
-    }
-    options.most_work = w->options.most_work - sprag_strategy_work(w);
-    options.softness = w->options.softness;
-    options.row_softness = w->options.row_softness;
-    options.tolerance = w->options.sweeps_tolerance;
-    options.moving = w->options.stiction;
-    options.at_rest = w->options.finest;
-    sprag_result result =
-        sprag_sweeps_solve(problem, &options, system->scratch, &solution, &w->stats);
-    if (result == SPRAG_OK) {
-        take(w, &solution);
-    }
-    return result;
-}
-
 // Newton's method from the start.
 static sprag_result solve_newton(sprag_strategy_state *w)
 {
-    int most = w->options.max_iterations;
     go_to_start(w);
     w->reached = w->options.finest;
-    sprag_result result = iterate(w, w->options.finest, w->options.tolerance,
-                                  has_gauss_seidel(w) ? brief(w, most) : thorough(w, most));
+    const bool known = w->traits & SPRINGS;
+    const double tolerance = (known ? STRIBECK_FORCE_KNOWN : 1) * w->options.tolerance;
+    sprag_result result = iterate(w, w->options.finest, tolerance, effort_of(w));
     return result == SPRAG_OK && w->system->points == 0 && w->system->equations > 0 ? harden_rows(w)
                                                                                     : result;
 }
 
-// Newton's method in the forces, from those of the last step or of the caller's sweeps. It is given
-// up where it leaves them: contacts that were held let go, and it takes many updates, if it ends.
-static sprag_result solve_known(sprag_strategy_state *w)
+// To the forces of the last step, or of the caller's sweeps.
+static void go_to_known(sprag_strategy_state *w)
 {
     sprag_system *system = w->system;
-    if (!(w->options.direct_work > 0)) {
-        return SPRAG_NOT_CONVERGED;
-    }
+    w->reached = w->options.finest;
     if (w->options.attempts == SPRAG_ATTEMPT_SWEPT) {
         take(w, w->best->solution);
-    } else {
-        copy(w->v, w->guess ? w->guess : system->start, system->size);
-        memset(system->impulse, 0, (size_t)system->points * sizeof *system->impulse);
-        for (int i = 0; i < system->points; i++) {
-            const sprag_point *point = &system->point[i];
-            if (point->guess[0] >= 0) {
-                memcpy(system->impulse[i], point->guess, sizeof point->guess);
-            }
-        }
-        for (int i = 0; i < system->equations; i++) {
-            system->row_impulse[i] = system->equation[i].guess;
+        return;
+    }
+    copy(w->v, w->guess ? w->guess : system->start, system->size);
+    memset(system->impulse, 0, (size_t)system->points * sizeof *system->impulse);
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        if (point->guess[0] >= 0) {
+            memcpy(system->impulse[i], point->guess, sizeof point->guess);
         }
     }
-    w->reached = w->options.finest;
-    return sprag_forces_iterate(system, w->options.finest, w->options.tolerance,
+    for (int i = 0; i < system->equations; i++) {
+        system->row_impulse[i] = system->equation[i].guess;
+    }
+}
+
+// Newton's method in known forces. It is given up where it leaves them: contacts that were held let
+// go, and it takes many updates, if it ends.
+static sprag_result solve_known(sprag_strategy_state *w)
+{
+    go_to_known(w);
+    return sprag_forces_iterate(w->system, w->options.finest, w->options.tolerance,
                                 affordable(w, w->options.max_iterations), true, w->v, w->dv,
                                 &w->stats);
 }
 
-// First friction bounds: the expected normal impulse of a contact, or, if that is unknown, the
-// impulse that stops the approach when it is shared by a few contacts.
+// Newton's method in the forces to a root, also from the interior-point method's result.
+static sprag_result solve_forces(sprag_strategy_state *w)
+{
+    go_to_known(w);
+    return sprag_forces_solve(w->system, w->options.softest, w->options.finest,
+                              w->options.tolerance, affordable(w, INT_MAX), w->v, w->dv, &w->stats);
+}
+
+// Friction bounds: the expected normal impulse of a contact, or, if that is unknown, the impulse
+// that stops the approach when it is shared by a few contacts.
 static void guess_bounds(sprag_strategy_state *w)
 {
     sprag_system_place(w->system, w->system->free);
@@ -226,95 +187,11 @@ static void guess_bounds(sprag_strategy_state *w)
     }
 }
 
-// One pass of the convex problem, from the end of the last one.
-static sprag_result frozen_pass(sprag_strategy_state *w, int pass)
-{
-    const sprag_strategy_options *o = &w->options;
-    double share = w->traits & SETTLES ? STRIBECK_SETTLED_STICTION : 1;
-    double finest = fmax(o->finest, share * o->stiction);
-    if (pass == 0) {
-        guess_bounds(w);
-        if (w->traits & SETTLES) { // what rests is where it was, after a few updates
-            copy(w->v, w->guess ? w->guess : w->system->start, w->system->size);
-            sprag_result result =
-                sprag_frozen_friction_solve(w->system, w->bound, finest, o->tolerance,
-                                            STRIBECK_SETTLED_UPDATES, w->v, w->dv, &w->stats);
-            if (result != SPRAG_NOT_CONVERGED) {
-                return result;
-            }
-        }
-        copy(w->v, w->system->free, w->system->size);
-    } else {
-        take_bounds(w, pass == 1 ? 1 : STRIBECK_BOUND_RELAXATION);
-    }
-    return sprag_frozen_friction_solve_staged(
-        w->system, w->bound, o->softest * (pass == 0 ? 1 : STRIBECK_FROZEN_LATER_START), finest,
-        o->tolerance, w->v, w->dv, &w->stats);
-}
-
-// Solves at the stiction tolerance of each cone in a few updates, from a solution at a larger one:
-// in the forces, where that is possible. In the velocities a contact that is to stick near its
-// bound makes steps that overshoot: it would keep the creep of the larger tolerance.
-static sprag_result solve_finer(sprag_strategy_state *w)
-{
-    const sprag_strategy_options *o = &w->options;
-    if (!(w->traits & SPRINGS)) {
-        return newton(w, o->finest, o->tolerance, thorough(w, STRIBECK_REFINE_ITERATIONS));
-    }
-    return sprag_forces_iterate(w->system, o->finest, o->tolerance,
-                                affordable(w, STRIBECK_REFINE_ITERATIONS), true, w->v, w->dv,
-                                &w->stats);
-}
-
-// Lowers the stiction tolerance to that of each cone, or keeps the solution if that fails.
-static void refine(sprag_strategy_state *w)
-{
-    if (w->options.finest >= w->options.stiction) {
-        return;
-    }
-    copy(w->good, w->v, w->system->size);
-    if (solve_finer(w) == SPRAG_OK) {
-        w->reached = w->options.finest;
-        return;
-    }
-    copy(w->v, w->good, w->system->size);
-    newton(w, w->options.stiction, w->options.tolerance,
-           thorough(w, STRIBECK_RESTORE_ITERATIONS)); // v has changed by rounding
-}
-
-// Newton's method in the velocities that Gauss-Seidel finds.
-static sprag_result solve_swept(sprag_strategy_state *w)
-{
-    sprag_result result = sweep(w, (sprag_sweeps_options){.most = w->options.sweeps});
-    if (result == SPRAG_OK) {
-        result = newton(w, w->options.stiction, w->options.tolerance,
-                        thorough(w, STRIBECK_WARM_ITERATIONS));
-    }
-    if (result == SPRAG_OK) {
-        refine(w);
-    }
-    return result;
-}
-
-// Gauss-Seidel alone. It takes up to ten times the usual sweeps unless the island is stacked.
-static sprag_result solve_gauss_seidel(sprag_strategy_state *w)
-{
-    const sprag_strategy_options *o = &w->options;
-    int least = o->sweeps > o->sweeps_least ? o->sweeps : o->sweeps_least;
-    int most = STRIBECK_SWEEPS_FACTOR * o->sweeps;
-    w->reached = w->options.finest;
-    return sweep(w,
-                 (sprag_sweeps_options){
-                     .good = o->sweeps_least > 0 ? STRIBECK_SWEEP_ACCEPTABLE : STRIBECK_SWEEP_GOOD,
-                     .least = least,
-                     .most = w->traits & STACKED || least > most ? least : most});
-}
-
-// The stiction tolerance at t, along the path from a large one (t = 0) to the given one (t = 1).
+// The stiction tolerance at t, along the path from a large one (t = 0) to the finest (t = 1).
 static double tolerance_at(const sprag_strategy_state *w, double t)
 {
-    double from = fmax(w->options.stiction, w->options.softest);
-    return t >= 1 ? w->options.stiction : from * pow(w->options.stiction / from, t);
+    double from = fmax(w->options.finest, w->options.softest);
+    return t >= 1 ? w->options.finest : from * pow(w->options.finest / from, t);
 }
 
 // Follows the path in stages that Newton's method can solve.
@@ -322,16 +199,15 @@ static sprag_result solve_continuation(sprag_strategy_state *w)
 {
     int n = w->system->size, left = w->options.max_continuation;
     double t = 0, stride = STRIBECK_FIRST_STAGE, reached = -1;
+    w->reached = w->options.finest;
     copy(w->v, w->system->free, n);
     while (left > 0) {
         double tolerance = t < 1 ? STRIBECK_STAGE_TOLERANCE : w->options.tolerance;
         int updates = w->stats.iterations, most = w->options.max_iterations;
-        sprag_result result =
-            newton(w, tolerance_at(w, t), tolerance, thorough(w, most < left ? most : left));
+        effort limits = {most < left ? most : left, w->options.patience, 1};
+        evaluate(w, tolerance_at(w, t));
+        sprag_result result = iterate(w, tolerance_at(w, t), tolerance, limits);
         left -= w->stats.iterations - updates;
-        if (result == SPRAG_OK && t >= 1) {
-            refine(w);
-        }
         if (result == SPRAG_NO_MEMORY || (result == SPRAG_OK && t >= 1)) {
             return result;
         }
@@ -367,21 +243,27 @@ static double bound_error(const sprag_strategy_state *w)
     return largest > 0 ? error / largest : 0;
 }
 
-// Frozen friction in passes that move the bounds towards the normal impulses. The remaining
-// difference is the statistics' bound_error.
+// Frozen friction. What rests is where it was, after a few updates; otherwise in stages. The
+// difference between bounds and normal impulses is the statistics' bound_error.
 static sprag_result solve_frozen_friction(sprag_strategy_state *w)
 {
-    w->stats.convergence = INFINITY;
-    for (int pass = 0; pass < w->options.lagged_passes &&
-                       (pass == 0 || sprag_strategy_work(w) <= w->options.most_work);
-         pass++) {
-        sprag_result result = frozen_pass(w, pass);
-        if (result == SPRAG_SINGULAR || result == SPRAG_NO_MEMORY) {
-            return result;
-        }
+    const sprag_strategy_options *o = &w->options;
+    const bool settles = w->traits & SETTLES;
+    const double finest = fmax(o->finest, (settles ? STRIBECK_SETTLED_STICTION : 1) * o->stiction);
+    sprag_result result = SPRAG_NOT_CONVERGED;
+    guess_bounds(w);
+    if (settles) {
+        copy(w->v, w->guess ? w->guess : w->system->start, w->system->size);
+        result = sprag_frozen_friction_solve(w->system, w->bound, finest, o->tolerance,
+                                             STRIBECK_SETTLED_UPDATES, w->v, w->dv, &w->stats);
+    }
+    if (result == SPRAG_NOT_CONVERGED) {
+        copy(w->v, w->system->free, w->system->size);
+        result = sprag_frozen_friction_solve_staged(w->system, w->bound, o->softest, finest,
+                                                    o->tolerance, w->v, w->dv, &w->stats);
     }
     w->stats.bound_error = bound_error(w);
-    return SPRAG_OK;
+    return result == SPRAG_NOT_CONVERGED ? SPRAG_OK : result;
 }
 
 // The error that an interior-point solve may leave: what moves needs less exact velocities than
@@ -409,26 +291,15 @@ static sprag_result solve_interior_point(sprag_strategy_state *w)
     return result == SPRAG_NOT_CONVERGED && enough ? SPRAG_OK : result;
 }
 
-// Chains and trees are cheap at any size. Heaps are not, and mostly move. Bodies that lie face on
-// face with many contacts each are likely to rest; their loads may be too heavy for Gauss-Seidel,
-// and an update takes as long as ten to fifty sweeps.
 static unsigned traits_of(const sprag_strategy_state *w)
 {
     sprag_system *system = w->system;
-    const sprag_strategy_options *o = &w->options;
-    double work = system->space->work ? system->space->work(system) : 0;
-    double bodies = system->size / 6.0, contacts = system->points, rows = system->equations;
-    bool direct = o->direct_work > 0;
-    bool cheap = direct && (work <= STRIBECK_CHAIN_WORK * bodies || work <= o->direct_work);
-    bool stacked = direct && contacts >= STRIBECK_STACKED_CONTACTS * bodies &&
-                   work <= STRIBECK_STACKED_WORK * contacts;
-    bool frozen = o->lagged_passes > 0 && o->settled_work == 0;
-    bool bearable = work <= STRIBECK_FROZEN_WORK * o->direct_work;
-    return (cheap ? CHEAP : COSTLY) | (cheap || w->guess ? STARTS : 0) | (stacked ? STACKED : 0) |
-           (has_gauss_seidel(w) ? SWEEPS : 0) |
-           (o->settled_work > 0 && work <= o->settled_work * (contacts + rows) ? SETTLES : 0) |
-           (w->is_two_way && contacts > 0 && !system->curved ? SPRINGS : OTHERS) |
-           (frozen && (!direct || bearable || !has_gauss_seidel(w)) ? FREEZES : 0);
+    const double work = system->space->work ? system->space->work(system) : 0;
+    const bool settles = work <= w->options.settled_work * (system->points + system->equations);
+    return (w->options.settled_work > 0 && settles ? SETTLES : 0) |
+           (work <= w->options.small_work ? SMALL : 0) |
+           (w->is_two_way && !system->curved ? LINEAR : CURVED) |
+           (w->is_two_way && !system->curved && system->points > 0 ? SPRINGS : OTHERS);
 }
 
 // In the order of their cost. `traits`: all that an island must have.
@@ -438,18 +309,13 @@ static const struct {
     sprag_result (*run)(sprag_strategy_state *);
 } strategies[] = {
     {SPRAG_STRATEGY_FROZEN_FRICTION, SPRAG_ATTEMPT_SETTLED, SETTLES, solve_frozen_friction},
-    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_BRIEF, STARTS | OTHERS, solve_newton},
-    {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_BRIEF | SPRAG_ATTEMPT_SWEPT, SPRINGS, solve_known},
-    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_TREES, STARTS | SPRINGS, solve_newton},
-    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_ALL, STARTS, solve_newton},
-    {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_ALL, CHEAP | SWEEPS, solve_swept},
-    {SPRAG_STRATEGY_CONTINUATION, SPRAG_ATTEMPT_ALL, CHEAP, solve_continuation},
-    {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_ALL, SPRINGS | STACKED | COSTLY, solve_known},
-    {SPRAG_STRATEGY_INTERIOR_POINT, SPRAG_ATTEMPT_ALL, STACKED | COSTLY, solve_interior_point},
-    {SPRAG_STRATEGY_INTERIOR_POINT, SPRAG_ATTEMPT_INTERIOR, SPRINGS, solve_interior_point},
-    {SPRAG_STRATEGY_GAUSS_SEIDEL, SPRAG_ATTEMPT_ALL, COSTLY | SWEEPS, solve_gauss_seidel},
-    {SPRAG_STRATEGY_FROZEN_FRICTION, SPRAG_ATTEMPT_ALL, FREEZES, solve_frozen_friction},
-    {SPRAG_STRATEGY_GAUSS_SEIDEL, SPRAG_ATTEMPT_ALL, CHEAP | SWEEPS, solve_gauss_seidel},
+    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_DIRECT, OTHERS, solve_newton},
+    {SPRAG_STRATEGY_CONTINUATION, SPRAG_ATTEMPT_ROOT, CURVED, solve_continuation},
+    {SPRAG_STRATEGY_FROZEN_FRICTION, SPRAG_ATTEMPT_ROOT, CURVED, solve_frozen_friction},
+    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_DIRECT, SPRINGS | SMALL, solve_newton},
+    {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_SWEPT, SPRINGS, solve_known},
+    {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_ROOT, SPRINGS | SMALL, solve_forces},
+    {SPRAG_STRATEGY_INTERIOR_POINT, SPRAG_ATTEMPT_INTERIOR, LINEAR, solve_interior_point},
 };
 
 static bool applies(const sprag_strategy_state *w, size_t i)

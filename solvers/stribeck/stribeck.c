@@ -16,10 +16,10 @@ sprag_stribeck_options sprag_stribeck_defaults(void)
     return (sprag_stribeck_options){.tolerance = 1e-6,
                                     .softness = 1e-3,
                                     .row_softness = 1e-8,
+                                    .exact = true,
+                                    .sweeps = 500,
                                     .max_iterations = 25,
                                     .max_continuation = 150,
-                                    .sweeps = 100,
-                                    .lagged_passes = 3,
                                     .direct_work = 400};
 }
 
@@ -78,21 +78,14 @@ static sprag_strategy_state make_state(const sprag_scales *scales, double at_res
         .options = {.stiction = scales->stiction.moving,
                     .finest = at_rest,
                     .tolerance = options->tolerance,
-                    .softness = options->softness,
-                    .row_softness = options->row_softness,
                     .small = STRIBECK_LIMITER_SMALL,
                     .theta = STRIBECK_LIMITER_TURN,
-                    .direct_work = options->direct_work,
                     .max_iterations = options->max_iterations,
-                    .patience = STRIBECK_PATIENCE,
+                    .patience = options->memory && options->memory->forces ? 1 : STRIBECK_PATIENCE,
                     .max_continuation = options->max_continuation,
                     .softest = scales->soft.scale,
-                    // sweeps have the laws of the two-way scheme
-                    .sweeps = options->scheme == SPRAG_TWO_WAY ? options->sweeps : 0,
-                    .sweeps_tolerance = STRIBECK_SWEEP_TOLERANCE,
-                    .sweeps_least = options->sweeps_least,
                     .attempts = attempts,
-                    .lagged_passes = options->lagged_passes,
+                    .small_work = options->direct_work,
                     .settled_work = options->settled_work,
                     .most_work = options->work_left ? *options->work_left : INFINITY},
         .stats = {.stiction = scales->stiction.moving}};
@@ -153,9 +146,9 @@ static bool is_near_rest(const sprag_problem *problem, const sprag_solution *sol
     return true;
 }
 
-// The strategies of strategy.h, or those of them that a budget allows, with at most so much work of
-// updates. SPRAG_OK: accepted. Counts are added to *stats, and what they took to *work; *update:
-// that of a Newton update; both in products of blocks.
+// The strategies of strategy.h among the attempts, with at most so much work of updates. SPRAG_OK:
+// accepted. Counts are added to *stats, and what they took to *work; *update: that of a Newton
+// update; both in products of blocks.
 static sprag_result solve_directly(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, unsigned attempts,
                                    double most, sprag_best *best, sprag_stats *stats,
@@ -231,14 +224,13 @@ static bool contacts_form_trees(const sprag_problem *problem, int moving)
     return edges < moving;
 }
 
-// Ends when the budget does, whatever the residual.
+// At most so many sweeps, whatever the residual.
 static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_options *options,
-                          int budget, sprag_best *best, sprag_stats *stats)
+                          int most, sprag_best *best, sprag_stats *stats)
 {
     const sprag_sweeps_options sweeps = {.softness = options->softness,
                                          .row_softness = options->row_softness,
-                                         .most = budget,
-                                         .stagnates = true,
+                                         .most = most,
                                          .tolerance = STRIBECK_SWEEP_TOLERANCE,
                                          .moving = options->stiction_tolerance,
                                          .at_rest = options->stiction_at_rest};
@@ -266,8 +258,8 @@ static bool left_near_rest(const sprag_best *best)
     return isfinite(best->stats.residual) && is_near_rest(best->problem, best->solution);
 }
 
-// An island that is solved within a budget, and what this solve has done so far.
-typedef struct budgeted {
+// An island, and what this solve has done so far.
+typedef struct island {
     const sprag_problem *problem;
     const sprag_stribeck_options *options;
     sprag_best *best;
@@ -275,21 +267,21 @@ typedef struct budgeted {
     sprag_memory *memory;
     bool stacked;                    // face on face or in trees: likely to rest
     double known, interior, settled; // work of the direct methods, products of blocks
-} budgeted;
+} island;
 
-static sprag_result try_directly(budgeted *b, unsigned attempts, double most, double *work)
+static sprag_result try_directly(island *b, unsigned attempts, double most, double *work)
 {
     return solve_directly(b->problem, b->options, attempts, most, b->best, b->stats,
                           &b->memory->update, work);
 }
 
 // It brings the island to rest, where known forces need an update or two: then its debt is
-// forgiven.
-static sprag_result try_interior(budgeted *b)
+// forgiven. Exact solves owe for failures only.
+static sprag_result try_interior(island *b, double most)
 {
     sprag_memory *memory = b->memory;
-    sprag_result result = try_directly(b, SPRAG_ATTEMPT_INTERIOR, INFINITY, &b->interior);
-    memory->interior -= b->interior;
+    sprag_result result = try_directly(b, SPRAG_ATTEMPT_INTERIOR, most, &b->interior);
+    memory->interior -= b->options->exact && result == SPRAG_OK ? 0 : b->interior;
     memory->runs = result == SPRAG_OK && left_near_rest(b->best) &&
                    memory->interior > -STRIBECK_LONGEST_RUN * b->interior;
     return result;
@@ -297,7 +289,7 @@ static sprag_result try_interior(budgeted *b)
 
 // The account of known forces: it takes at most as much as the others do, where it fails, and half
 // of that after each failure in a row.
-static void settle_known(budgeted *b, bool pays)
+static void settle_known(island *b, bool pays)
 {
     sprag_memory *memory = b->memory;
     double others = b->stats->sweep_work + b->interior + b->settled;
@@ -320,63 +312,78 @@ static void settle_known(budgeted *b, bool pays)
 // a share of the work of the others has paid for it. So failures take at most that share in the
 // long run; before it waits, the interior-point method may owe what brings a tower to rest.
 // Known forces go first where joints hold bodies and where bodies touch in trees: there is little
-// to factorize; and where the island was solved directly last time, and left near rest.
+// to factorize; and where the island was solved directly last time, and left near rest. In small
+// islands Newton's method in the velocities goes before them, which takes less where it succeeds;
+// where it did not the last time, one update without progress ends it.
 // The interior-point method goes before the sweeps, once it has solved the island near rest, until
 // known forces solve it or it owes too much.
 // Both follow sweeps that leave the island near rest, where contacts creep without them, or, in
 // trees, a large gap: light bodies may then be anywhere, as under loads that are much heavier than
 // what bears them. The interior-point method earns the more the larger the gap is.
 // Islands that settle are solved by frozen friction in full instead of sweeps.
-static sprag_result solve_within_budget(const sprag_problem *problem,
-                                        const sprag_stribeck_options *options, sprag_best *best,
-                                        sprag_stats *stats)
+// If solves are exact, both go first and last, at rest or not, and small islands are solved to a
+// root, and without memory: what they do is a function of the problem alone. The accounts keep
+// larger heaps in motion from failing in every step.
+static sprag_result solve_two_way(const sprag_problem *problem,
+                                  const sprag_stribeck_options *options, sprag_best *best,
+                                  sprag_stats *stats)
 {
-    sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
+    const bool exact = options->exact;
+    const double row_work = STRIBECK_UPDATE_WORK * (problem->contacts + problem->rows);
+    sprag_memory none = {0}, *own = options->memory ? options->memory : &none;
+    const bool forgets = exact && own->update <= options->direct_work + row_work;
+    sprag_memory *memory = forgets ? &none : own;
     const int moving = count_moving(problem);
     const bool trees = problem->rows == 0 && contacts_form_trees(problem, moving);
     const bool cheap = trees || problem->rows > 0, near = is_near_rest(problem, NULL);
     const bool stacked = trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * moving;
-    budgeted b = {problem, options, best, stats, memory, stacked, 0, 0, 0};
+    island b = {problem, options, best, stats, memory, stacked, 0, 0, 0};
     const double most = STRIBECK_AFFORDABLE_SWEEPS * (problem->contacts + problem->rows);
     const double brief = STRIBECK_BRIEF_SWEEPS * (problem->contacts + problem->rows);
-    const bool may = memory->known >= 0, first = may && (memory->rests || cheap);
+    const bool direct = options->direct_work > 0, may = direct && memory->known >= 0;
+    const bool first = may && (exact || memory->rests || cheap);
     bool solved = false;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
-        const unsigned newton = trees ? SPRAG_ATTEMPT_TREES : 0;
-        result = try_directly(&b, SPRAG_ATTEMPT_BRIEF | newton, cheap ? INFINITY : brief, &b.known);
+        const unsigned root = exact ? SPRAG_ATTEMPT_ROOT : 0;
+        result = try_directly(&b, SPRAG_ATTEMPT_DIRECT | root, cheap || exact ? INFINITY : brief,
+                              &b.known);
         solved = result == SPRAG_OK;
+        memory->forces = solved && stats->strategy == SPRAG_STRATEGY_WARM_NEWTON;
     }
-    if (has_failed(result) && near && memory->runs) {
-        result = try_interior(&b);
+    const bool runs = (near || exact) && memory->runs;
+    const bool pays = exact && stacked && memory->interior >= 0;
+    if (has_failed(result) && direct && (runs || pays)) {
+        result = try_interior(&b, runs ? INFINITY : most);
     }
     if (has_failed(result) && options->settled_work > 0) {
         result = try_directly(&b, SPRAG_ATTEMPT_SETTLED, INFINITY, &b.settled);
     }
-    if (has_failed(result)) {
-        bool more = near && options->budget < STRIBECK_REST_SWEEPS;
+    if (has_failed(result) && options->sweeps > 0) {
+        bool more = near && !exact && options->sweeps < STRIBECK_REST_SWEEPS;
         result =
-            sweep(problem, options, more ? STRIBECK_REST_SWEEPS : options->budget, best, stats);
+            sweep(problem, options, more ? STRIBECK_REST_SWEEPS : options->sweeps, best, stats);
         const bool swept = left_near_rest(best);
         const double gap = best->stats.gap / STRIBECK_HARD;
         sprag_result last = result == SPRAG_OK ? SPRAG_NOT_CONVERGED : result;
         memory->runs = false;
-        if (may && has_failed(last) && ((trees && gap > 1) || (swept && !first))) {
+        if (may && has_failed(last) && (exact || (trees && gap > 1) || (swept && !first))) {
             last = try_directly(&b, SPRAG_ATTEMPT_SWEPT, trees ? INFINITY : most, &b.known);
             solved = last == SPRAG_OK;
         }
         const double cost = STRIBECK_INTERIOR_LEAST * memory->update;
         const double share =
-            swept && stacked && options->direct_work > 0 ? fmin(1, STRIBECK_GAP_SHARE * gap) : 0;
+            direct && (swept || exact) && stacked ? fmin(1, STRIBECK_GAP_SHARE * gap) : 0;
         memory->interior = fmin(cost, memory->interior + share * stats->sweep_work);
         if (share > 0 && has_failed(last) && memory->interior >= cost * fmax(0, 1 - gap)) {
-            last = try_interior(&b);
+            last = try_interior(&b, INFINITY);
         }
         result = last == SPRAG_NO_MEMORY ? last : result;
     }
     const bool rests = left_near_rest(best);
     settle_known(&b, solved && (b.known <= (cheap ? most : brief) || (cheap && rests)));
     memory->rests = rests && best->stats.strategy != SPRAG_STRATEGY_GAUSS_SEIDEL;
+    own->update = memory->update;
     return result;
 }
 
@@ -403,11 +410,12 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                        .stats = {.residual = INFINITY}};
     bool poor = options->work_left && !(*options->work_left > 0) && problem->contacts > 0;
     if (!poor) {
-        bool budgeted = options->budget > 0 && options->scheme == SPRAG_TWO_WAY &&
-                        (problem->contacts > 0 || problem->rows > 0);
-        result = budgeted ? solve_within_budget(problem, options, &best, stats)
-                          : solve_directly(problem, options, SPRAG_ATTEMPT_ALL, INFINITY, &best,
-                                           stats, &update, &work);
+        bool two_way = (options->scheme == SPRAG_TWO_WAY && problem->contacts > 0) ||
+                       (problem->contacts == 0 && problem->rows > 0);
+        result = two_way
+                     ? solve_two_way(problem, options, &best, stats)
+                     : solve_directly(problem, options, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT,
+                                      INFINITY, &best, stats, &update, &work);
         poor = options->work_left && !(*options->work_left > 0) && result != SPRAG_OK &&
                result != SPRAG_NO_MEMORY;
     }

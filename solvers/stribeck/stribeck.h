@@ -28,27 +28,21 @@ typedef struct sprag_stribeck_options {
     double softness;           // least yield of contact normals, relative to their inverse mass
     double row_softness;       // the same of joint rows
     // accuracy and effort
-    int budget;           // sweeps of Gauss-Seidel that an island may take where Newton's method
-                          // is too costly, or does not converge in a few updates; their result is
-                          // accepted. 0: the strategies below, until one meets the tolerance
+    bool exact;           // direct methods go first, and work until one meets the tolerance;
+                          // otherwise they run where they are likely to pay (stribeck.c)
+    int sweeps;           // of Gauss-Seidel, at most; 0: none
     double tolerance;     // of the momentum residual, relative to the island's impulses
-    int max_iterations;   // Newton updates of newton
+    int max_iterations;   // Newton updates of newton and warm_newton
     int max_continuation; // Newton updates of continuation
-    int sweeps;           // before warm_newton; gauss_seidel takes up to ten times as many if the
-                          // result is not good; 0: no Gauss-Seidel
-    int sweeps_least;     // gauss_seidel ends after these if the result is acceptable, though not
-                          // good; 0: it must be good
-    int lagged_passes;    // passes of frozen_friction
-    double direct_work;   // largest factorisation, in products of 6x6 blocks, for newton to
-                          // frozen_friction; larger islands, but for chains and trees, are solved
-                          // by gauss_seidel. 0: gauss_seidel at once
-    double settled_work;  // largest factorisation, in products of 6x6 blocks per contact and row,
-                          // for frozen_friction instead of the sweeps of a budget: for islands
-                          // that settle, whose friction bounds (guess) are nearly right. 0: sweeps
-    double *work_left;    // of several solves, in products of 6x6 blocks: each takes what it
-                          // needs, and once none is left, a few sweeps. NULL: without end
+    double direct_work;  // largest factorization, in products of 6x6 blocks, for which exact solves
+                         // end at a root, not near one; 0: sweeps alone, exact or not
+    double settled_work; // largest factorization, in products of 6x6 blocks per contact and row,
+                         // for frozen_friction instead of sweeps: for islands that settle, whose
+                         // friction bounds (guess) are nearly right. 0: sweeps
+    double *work_left;   // of several solves, in products of 6x6 blocks: each takes what it
+                         // needs, and once none is left, a few sweeps. NULL: without end
     // start
-    sprag_memory *memory; // of this island; NULL: none. With a budget only
+    sprag_memory *memory; // of this island; NULL: none
     bool warm;            // the solution's velocity on entry is a guess
 } sprag_stribeck_options;
 

@@ -63,18 +63,13 @@ enum { STRIBECK_BRIEF_PATIENCE_LEAST = 4 };
 static const double STRIBECK_BRIEF_PROGRESS = 0.5;
 // An update that leaves more than this share of a small residual has reached rounding.
 static const double STRIBECK_ROUNDING_PROGRESS = 0.5;
-// Updates of Newton's method after Gauss-Seidel.
-enum { STRIBECK_WARM_ITERATIONS = 25 };
-// Updates to go from the common stiction tolerance down to that of each contact, and to restore the
-// solution if they fail.
-enum { STRIBECK_REFINE_ITERATIONS = 10, STRIBECK_RESTORE_ITERATIONS = 3 };
 
-// Under a budget of sweeps: failures of known forces that count, in what is stacked and is likely
-// to rest, and in other heaps. Each halves the share of the work of the others that they may take.
-// More: less is lost to failures, and walls and leaning planks (5: 7 of 24 do not), or heaps, find
-// rest later; fewer: heaps at rest that cannot be solved take longer (2: 1.3 times).
+// Failures of known forces that count, in what is stacked and is likely to rest, and in other
+// heaps. Each halves the share of the work of the others that they may take. More: less is lost to
+// failures, and walls and leaning planks (5: 7 of 24 do not), or heaps, find rest later; fewer:
+// heaps at rest that cannot be solved take longer (2: 1.3 times).
 enum { STRIBECK_MOST_FAILURES = 2, STRIBECK_MOST_FAILURES_OF_HEAPS = 6 };
-// Least budget of sweeps near rest, where a smaller one would leave a wall of 30 bricks trembling
+// Least number of sweeps near rest, where a smaller one would leave a wall of 30 bricks trembling
 // at 3e-2 m/s for ever. Larger: heaps that cannot rest, as of balls, take longer.
 enum { STRIBECK_REST_SWEEPS = 50 };
 // Most work of a brief attempt where contacts form loops, in sweeps: what rests takes an update or
@@ -149,34 +144,18 @@ static const double STRIBECK_SETTLED_STICTION = 1e-2;
 enum { STRIBECK_SETTLED_UPDATES = 5 };
 // Full steps in a row that do not lower the residual, after which rounding is reached.
 enum { STRIBECK_STALL = 3 };
-// Factor from one stiction tolerance to the next, residual of these stages, and tolerance of the
-// first stage of later passes relative to that of the first pass.
-static const double STRIBECK_FROZEN_STAGE = 0.2, STRIBECK_FROZEN_STAGE_TOLERANCE = 0.1,
-                    STRIBECK_FROZEN_LATER_START = 0.1;
-// Share of the difference by which the bounds of a pass follow the normal impulses. Larger: bounds
-// may oscillate.
-static const double STRIBECK_BOUND_RELAXATION = 0.5;
-// ---- Gauss-Seidel (strategy.c)
+// Factor from one stiction tolerance to the next, and residual of these stages.
+static const double STRIBECK_FROZEN_STAGE = 0.2, STRIBECK_FROZEN_STAGE_TOLERANCE = 0.1;
 
-// Changes of the last sweep, relative to the momentum, at which it counts as good, and at which it
-// may end early. Larger: faster and less exact.
-static const double STRIBECK_SWEEP_GOOD = 1e-2, STRIBECK_SWEEP_ACCEPTABLE = 0.1;
+// ---- Gauss-Seidel (stribeck.c)
+
 // Change at which sweeps end at once. Smaller: less creep at rest, more sweeps.
 static const double STRIBECK_SWEEP_TOLERANCE = 1e-5;
-// Multiple of the option `sweeps` that Gauss-Seidel takes where the result is not good.
-enum { STRIBECK_SWEEPS_FACTOR = 10 };
 
-// ---- Choice of strategies (strategy.c). Work is counted in products of 6x6 blocks.
+// ---- Choice of strategies (stribeck.c)
 
-// Islands whose factorisation takes at most this many products a body (chains and trees) are solved
-// by Newton's method whatever their size.
-static const double STRIBECK_CHAIN_WORK = 3;
 // Contacts per body from which an island counts as stacked: it is likely to rest.
 static const double STRIBECK_STACKED_CONTACTS = 5;
-// Products a contact up to which an update of a stacked island is bearable.
-static const double STRIBECK_STACKED_WORK = 20;
-// Multiple of direct_work up to which frozen friction is tried when Gauss-Seidel has failed.
-static const double STRIBECK_FROZEN_WORK = 400;
 
 // ---- Work that several solves share (stribeck.c), in products of blocks
 

@@ -535,19 +535,15 @@ static double work_of(const sweeps *s, int sweeps)
 static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *stats)
 {
     double halfway = INFINITY, last = INFINITY, scale = 1;
-    const double each = work_of(s, 1) - work_of(s, 0), left = options->most_work - work_of(s, 0);
-    const double most = options->most, affordable = fmax(1, left / each);
-    const double last_sweep = options->most_work > 0 ? fmin(most, affordable) : most;
     memcpy(s->before, s->x.all, (size_t)s->x.count * sizeof *s->before);
     for (int it = 1, since = 1;; it++, since++) {
         double change = batches_sweep(s);
-        bool power_of_two = (it & (it - 1)) == 0, stops = it >= last_sweep;
+        bool power_of_two = (it & (it - 1)) == 0, stops = it >= options->most;
         scale = power_of_two || stops ? scale_of(s) : scale;
         stats->sweeps++;
         stats->convergence = change / scale;
-        bool good = it >= options->least && stats->convergence <= options->good;
-        if (stops || good || stats->convergence <= options->tolerance || !isfinite(change) ||
-            (options->stagnates && stagnates(it, stats->convergence, halfway))) {
+        if (stops || stats->convergence <= options->tolerance || !isfinite(change) ||
+            stagnates(it, stats->convergence, halfway)) {
             return;
         }
         halfway = power_of_two ? stats->convergence : halfway;

@@ -18,10 +18,6 @@
 typedef struct sprag_sweeps_options {
     double softness, row_softness; // of sprag_problem_softness
     int most;                      // sweeps
-    double most_work; // products of 6x6 blocks, after which the solve ends; 0: no limit
-    int least;        // sweeps, after which the solve ends if the last change is at most `good`
-    double good;      // relative to the momentum of the step
-    bool stagnates;   // the solve ends where the changes hardly fall
     double tolerance; // of the last change, relative to the momentum of the step: the solve ends
     double moving;    // m/s, largest stiction tolerance of a contact; 0: 1e-3 of the speed scale
     double at_rest;   // m/s, least stiction tolerance; 0: 1e-8 of the speed scale

@@ -66,7 +66,6 @@ static const stepper known[] = {
     {"swept:10", "effort=exact,stribeck.direct_work=0,stribeck.sweeps=10", 0, 0, OURS},
     {"swept:50", "effort=exact,stribeck.direct_work=0,stribeck.sweeps=50", 0, 0, OURS},
     {"swept:500", "effort=exact,stribeck.direct_work=0,stribeck.sweeps=500", 0, 0, OURS},
-    {"newton", "effort=exact,stribeck.direct_work=1e9", 0, 300, OURS},
 #ifdef BENCH_MUJOCO
     {"mujoco", "solver='Newton' impratio='10'", 0, 300, MUJOCO},
     {"mujoco-noslip", "solver='Newton' noslip_iterations='10'", 0, 300, MUJOCO},

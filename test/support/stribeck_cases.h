@@ -39,10 +39,10 @@ static inline sprag_result solve_with(scene *scene, const sprag_stribeck_options
 static inline void solve(scene *scene)
 {
     ck_assert_str_eq(sprag_result_name(solve_with(scene, NULL)), "ok");
-    ck_assert_double_le(momentum_error(scene), 1.01 * TOLERANCE);
+    ck_assert_double_le(momentum_error(scene), 2 * TOLERANCE);
 }
 
-// Every contact with the same stiction tolerance, moving or not, and Newton for every island.
+// Every contact with the same stiction tolerance, moving or not, and a root for every island.
 static inline sprag_stribeck_options alike(void)
 {
     sprag_stribeck_options options = sprag_stribeck_defaults();
@@ -55,7 +55,7 @@ static inline void solve_alike(scene *scene)
 {
     sprag_stribeck_options options = alike();
     ck_assert_str_eq(sprag_result_name(solve_with(scene, &options)), "ok");
-    ck_assert_double_le(momentum_error(scene), 1.01 * TOLERANCE);
+    ck_assert_double_le(momentum_error(scene), 2 * TOLERANCE);
 }
 
 // One body without extent in contact with the ground: nothing turns, w = 1 / mass.
@@ -133,16 +133,12 @@ static inline double normal_yield(const scene *scene, int i)
     return fmax(contact->compliance / STEP, soft * fmin(inverse_mass(&row), 4 / heaviest));
 }
 
-// Isotropic piles: normal forces by their law; friction by its own, bounded by the normal force
-// itself or, if lagged, by another.
+// Isotropic piles at a root: normal forces by their law, friction by its own. Newton's method in
+// the forces leaves an error of velocity, which the law of what sticks multiplies: the residual has
+// it.
 static inline void check_laws(const scene *scene)
 {
-    bool lagged = scene->stats.strategy == SPRAG_STRATEGY_FROZEN_FRICTION;
-    double largest = 0;
-    for (int i = 0; i < scene->problem.contacts; i++) {
-        largest =
-            fmax(largest, scene->contact[i].slide.coefficient[0] * scene->contact_force[i][0]);
-    }
+    bool exact = scene->stats.strategy != SPRAG_STRATEGY_WARM_NEWTON;
     for (int i = 0; i < scene->problem.contacts; i++) {
         const double *f = scene->contact_force[i];
         double slip[6], mu = scene->contact[i].slide.coefficient[0];
@@ -150,12 +146,10 @@ static inline void check_laws(const scene *scene)
         double wanted = fmax(0, scene->contact[i].bias - slip[0]);
         ck_assert_double_ge(f[0], 0);
         ck_assert_double_eq_tol(f[0] * STEP * normal_yield(scene, i), wanted, 1e-11);
-        ck_assert_double_le(f[1] * slip[1] + f[2] * slip[2], 1e-15);
-        double error = lagged ? scene->stats.bound_error : 0; // of the larger of bounds and forces
-        double allowed = error < 1 ? mu * f[0] + error / (1 - error) * largest : INFINITY;
-        ck_assert_double_le(hypot(f[1], f[2]), allowed * (1 + 1e-9));
+        ck_assert_double_le(f[1] * slip[1] + f[2] * slip[2], exact ? 1e-15 : INFINITY);
+        ck_assert_double_le(hypot(f[1], f[2]), mu * f[0] * (1 + 1e-9));
         double rho = sqrt(dot(slip + 1, slip + 1, 2) + pow(scene->stats.stiction, 2));
-        for (int k = 1; k < 3 && !lagged; k++) {
+        for (int k = 1; k < 3 && exact; k++) {
             ck_assert_double_eq_tol(f[k], -mu * f[0] * slip[k] / rho, 1e-7 * (1 + mu * f[0]));
         }
         for (int k = 3; k < 6; k++) {
@@ -180,18 +174,12 @@ static inline sprag_stribeck_options only(sprag_strategy strategy)
 {
     sprag_stribeck_options options = sprag_stribeck_defaults();
     switch (strategy) {
-    case SPRAG_STRATEGY_WARM_NEWTON: // after an island has failed by Newton
-        options.max_iterations = 0;
-        break;
     case SPRAG_STRATEGY_CONTINUATION: // its stages are as short as Newton
         options.max_iterations = 6;
         options.sweeps = 0;
         break;
     case SPRAG_STRATEGY_GAUSS_SEIDEL:
         options.direct_work = 0;
-        break;
-    case SPRAG_STRATEGY_FROZEN_FRICTION:
-        options.direct_work = options.sweeps = 0;
         break;
     default:
         break;

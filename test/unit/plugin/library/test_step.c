@@ -783,7 +783,7 @@ static const struct {
     {"stack", "method=stribeck"},
     {"pile:20:3", "method=stribeck"}, // its contacts and islands are most before step 1000
     {"heavy", "method=stribeck"},
-    {"pile:20", "stribeck.sweeps=0,stribeck.max_iterations=3"},
+    {"stack", "effort=exact"},
     {"pile:20:3", "stribeck.direct_work=0"},
     {"stack", "method=ess"},
     {"bounce", "method=ess"},

@@ -214,11 +214,11 @@ START_TEST(callbacks_destroy_worlds)
 }
 END_TEST
 
-// The number of QuickStep's iterations sets the number of sweeps, if that is more.
+// The number of QuickStep's iterations sets the number of sweeps.
 START_TEST(quick_step_iterations_are_sweeps)
 {
-    scene s = open_scene("effort=exact,stribeck.direct_work=0,stribeck.sweeps=1");
-    dWorldSetQuickStepNumIterations(s.world, 50);
+    scene s = open_scene("stribeck.direct_work=0");
+    dWorldSetQuickStepNumIterations(s.world, 400);
     int by_step = 0, by_quick_step = 0;
     for (int i = 0; i < 100; i++) {
         step_scene(&s, i % 2 ? dWorldStep : dWorldQuickStep);
@@ -227,8 +227,8 @@ START_TEST(quick_step_iterations_are_sweeps)
         int *most = i % 2 ? &by_step : &by_quick_step;
         *most = t.sweeps > *most ? t.sweeps : *most;
     }
-    ck_assert_int_gt(by_quick_step, 2 * by_step);
-    ck_assert_int_ge(by_quick_step, 50);
+    ck_assert_int_ge(by_step, 50);
+    ck_assert_int_gt(by_quick_step, by_step + 50);
     close_scene(&s);
 }
 END_TEST
@@ -649,10 +649,10 @@ START_TEST(options_reach_the_solver)
     }
     ck_assert_double_eq(t.stiction, 1e-3);
     ck_assert_int_gt(direct, 50);
-    configure(s.world, "effort=exact,stribeck.direct_work=0,stribeck.sweeps=0");
+    configure(s.world, "stribeck.direct_work=0");
     step_scene(&s, dWorldStep);
     t = statistics_of(s.world);
-    ck_assert_int_eq(t.strategy, SPRAG_STRATEGY_FROZEN_FRICTION);
+    ck_assert_int_eq(t.strategy, SPRAG_STRATEGY_GAUSS_SEIDEL);
     ck_assert_int_eq(t.fallbacks, 0);
     close_scene(&s);
 }

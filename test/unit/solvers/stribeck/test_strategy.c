@@ -38,25 +38,7 @@ START_TEST(motorised_cube_moves_as_if_pushed)
 }
 END_TEST
 
-START_TEST(polish_agrees_with_direct)
-{
-    sprag_stribeck_options options = only(SPRAG_STRATEGY_WARM_NEWTON);
-    double expected[6];
-    motorised_cube();
-    s.problem.rows = 0;
-    push(&s, 0, 30, 0, 0);
-    solve(&s);
-    ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_NEWTON);
-    memcpy(expected, s.velocity[0], sizeof expected);
-    motorised_cube();
-    ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
-    ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_WARM_NEWTON);
-    ck_assert_double_le(momentum_error(&s), 1.01 * TOLERANCE);
-    expect_same_velocities((const double(*)[6])s.velocity, (const double(*)[6])expected, 1e-6);
-}
-END_TEST
-
-// Slow for A, which needs more than six updates to find the cone of each box.
+// Cubes on springs that slide and turn: six updates do not find the cone of each.
 START_TEST(continuation_agrees_with_direct)
 {
     sprag_stribeck_options options = only(SPRAG_STRATEGY_CONTINUATION);
@@ -69,6 +51,11 @@ START_TEST(continuation_agrees_with_direct)
         s.body[b].velocity[1] = 0.3 * (b % 2);
         s.body[b].velocity[5] = 0.5 - b;
     }
+    for (int i = 0; i < s.problem.contacts; i++) {
+        s.contact[i].gap = -1e-4;
+        s.contact[i].stiffness = 1e5;
+        s.contact[i].dissipation = 0.1;
+    }
     fall(&s);
     solve(&s);
     ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_NEWTON);
@@ -77,7 +64,6 @@ START_TEST(continuation_agrees_with_direct)
     ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_CONTINUATION);
     ck_assert_double_eq(s.stats.bound_error, 0);
     ck_assert_double_le(momentum_error(&s), 1.01 * TOLERANCE);
-    check_laws(&s);
     expect_same_velocities((const double(*)[6])s.velocity, (const double(*)[6])expected, 1e-5);
 }
 END_TEST
@@ -87,14 +73,16 @@ START_TEST(piles_reach_every_strategy)
     bool reached[SPRAG_STRATEGIES] = {false};
     for (int i = 0; i < 80; i++) {
         sprag_stribeck_options options = sprag_stribeck_defaults();
-        options.sweeps = i % 2 ? options.sweeps : 0;
         options.direct_work = i % 8 == 1 ? 0 : options.direct_work;
         open_pile(&s, i / 2, true);
         ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
         reached[s.stats.strategy] = true;
     }
-    for (int i = SPRAG_STRATEGY_NEWTON; i <= SPRAG_STRATEGY_GAUSS_SEIDEL; i++) {
-        ck_assert_msg(reached[i], "%s", sprag_strategy_name((sprag_strategy)i));
+    static const sprag_strategy all[] = {SPRAG_STRATEGY_NEWTON, SPRAG_STRATEGY_WARM_NEWTON,
+                                         SPRAG_STRATEGY_INTERIOR_POINT,
+                                         SPRAG_STRATEGY_GAUSS_SEIDEL};
+    for (int i = 0; i < COUNT(all); i++) {
+        ck_assert_msg(reached[all[i]], "%s", sprag_strategy_name(all[i]));
     }
 }
 END_TEST
@@ -103,7 +91,7 @@ int main(void)
 {
     Suite *suite = suite_create("strategy");
     ADD_CASE(suite, "strategies", {easy_scenes_are_solved_directly, 1},
-             {polish_agrees_with_direct, 1}, {motorised_cube_moves_as_if_pushed, 1},
-             {continuation_agrees_with_direct, 1}, {piles_reach_every_strategy, 1});
+             {motorised_cube_moves_as_if_pushed, 1}, {continuation_agrees_with_direct, 1},
+             {piles_reach_every_strategy, 1});
     return run_suite(suite);
 }

@@ -54,14 +54,24 @@ END_TEST
 
 // ---- properties of every solution
 
+// Not every one has a root that a strategy finds: the nearest of their results is the solution.
+static void solve_pile(void)
+{
+    const sprag_stribeck_options options = alike();
+    ck_assert_str_eq(sprag_result_name(solve_with(&s, &options)), "ok");
+    ck_assert_double_le(s.stats.residual, 0.05);
+    if (s.stats.strategy <= SPRAG_STRATEGY_CONTINUATION) {
+        ck_assert_double_le(s.stats.convergence, TOLERANCE);
+        ck_assert_double_le(momentum_error(&s), 2 * TOLERANCE);
+        check_laws(&s);
+    }
+}
+
 START_TEST(piles_are_solved)
 {
     for (int bias = 0; bias < 2; bias++) {
         open_pile(&s, _i, bias);
-        solve_alike(&s);
-        ck_assert_double_le(s.stats.convergence, TOLERANCE);
-        ck_assert_double_eq_tol(momentum_error(&s), s.stats.convergence, 1e-9);
-        check_laws(&s);
+        solve_pile();
     }
 }
 END_TEST
@@ -82,12 +92,12 @@ START_TEST(piles_with_rows_are_solved)
         row->hi = i % 4 ? uniform(&c, 0, 30) : INFINITY;
         row->lo = i % 2 ? -row->hi : i % 4 ? 0 : -INFINITY;
     }
-    solve_alike(&s);
-    ck_assert_double_le(s.stats.convergence, TOLERANCE);
-    check_laws(&s);
+    solve_pile();
     for (int i = 0; i < s.problem.rows; i++) {
         const sprag_row *row = &s.row[i];
         double yield = ROW_SOFTNESS * inverse_mass(row), rate = 0, force = s.row_force[i];
+        ck_assert_double_ge(force, row->lo * (1 + 1e-15));
+        ck_assert_double_le(force, row->hi * (1 + 1e-15));
         for (int side = 0; side < 2; side++) {
             if (row->body[side] != SPRAG_STATIC) {
                 rate += dot(row->jacobian[side], s.velocity[row->body[side]], 6);
@@ -95,9 +105,9 @@ START_TEST(piles_with_rows_are_solved)
         }
         double wanted = (row->bias - rate) / yield / STEP;
         double expected = fmin(fmax(wanted, row->lo), row->hi);
-        ck_assert_double_eq_tol(yield * STEP * force, yield * STEP * expected, 1e-11);
-        ck_assert_double_ge(force, row->lo * (1 + 1e-15));
-        ck_assert_double_le(force, row->hi * (1 + 1e-15));
+        if (s.stats.strategy <= SPRAG_STRATEGY_CONTINUATION) {
+            ck_assert_double_eq_tol(yield * STEP * force, yield * STEP * expected, 1e-11);
+        }
     }
 }
 END_TEST
@@ -345,6 +355,8 @@ static const struct {
     {offsetof(scene, contact[1].slide.coefficient[0]), NAN},
     {offsetof(scene, row[0].jacobian[0][0]), NAN},
     {offsetof(scene, row[0].lo), 40},
+    {offsetof(scene, row[0].lo), INFINITY},
+    {offsetof(scene, row[0].hi), -INFINITY},
 };
 
 enum { SPOILS = sizeof spoils / sizeof spoils[0] };
@@ -365,20 +377,10 @@ START_TEST(bad_indices_leave_the_solution_alone)
 }
 END_TEST
 
-// lo = hi = infinity is in order, but no force.
-START_TEST(infinite_force_leaves_the_solution_alone)
-{
-    motorised_cube();
-    s.row[0].lo = s.row[0].hi = INFINITY;
-    expect_untouched(SPRAG_OK);
-}
-END_TEST
-
-START_TEST(too_few_iterations_leave_the_solution_alone)
+START_TEST(no_strategy_leaves_the_solution_alone)
 {
     sprag_stribeck_options options = sprag_stribeck_defaults();
-    options.max_iterations = options.max_continuation = 0;
-    options.sweeps = options.lagged_passes = 0;
+    options.direct_work = options.sweeps = 0;
     puck(MU);
     memset(s.velocity, 0x55, sizeof s.velocity);
     t = s;
@@ -398,13 +400,15 @@ static void open_stack_of_two(void)
     stand(&s, 1, 0, 0.5);
 }
 
-// Under a budget. What the direct strategies solve they solve the next time, too; where they fail,
+// Not exactly. What the direct strategies solve they solve the next time, too; where they fail,
 // the sweeps pay for it, with a smaller share of their work after each failure.
 START_TEST(an_island_remembers_what_solved_it)
 {
     sprag_memory memory = {0};
     sprag_stribeck_options options = sprag_stribeck_defaults();
-    options.budget = 50;
+    options.exact = false;
+    options.direct_work = 1e-9; // no newton
+    options.sweeps = 50;
     options.memory = &memory;
     open_stack_of_two();
     ck_assert_int_eq(sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats),
@@ -444,7 +448,9 @@ END_TEST
 START_TEST(known_forces_hold_what_rests)
 {
     sprag_stribeck_options options = sprag_stribeck_defaults();
-    options.budget = 50;
+    options.exact = false;
+    options.direct_work = 1e-9; // no newton
+    options.sweeps = 50;
     open_stack_of_two();
     stand(&s, 1, 0, 0.5);
     double fall_speed = -s.body[0].free_velocity[2];
@@ -501,7 +507,8 @@ START_TEST(sweeps_of_a_budget_are_charged_once)
     sprag_memory memory = {.known = -1e9, .interior = -1e9}; // no direct strategy
     sprag_stribeck_options options = sprag_stribeck_defaults();
     options.work_left = &left;
-    options.budget = 50;
+    options.exact = false;
+    options.sweeps = 50;
     options.memory = &memory;
     open_pile(&s, 0, false);
     ck_assert_int_eq(sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats),
@@ -739,7 +746,7 @@ START_TEST(unsolved_is_never_ok)
         }
     }
     sprag_stribeck_options options = sprag_stribeck_defaults();
-    options.direct_work = options.sweeps = options.lagged_passes = 0;
+    options.direct_work = options.sweeps = 0;
     open_scene(&s);
     add_cube(&s, 2);
     add_ground(&s, 0, 0.5);
@@ -761,10 +768,8 @@ int main(void)
              {heavier_pile_moves_alike, 24}, {permuted_pile_is_permuted, 20},
              {scratch_stops_growing, 1}, {scratch_may_be_in_use, 1});
     ADD_CASE(suite, "refused", {bad_problem_leaves_the_solution_alone, SPOILS},
-             {bad_indices_leave_the_solution_alone, 2},
-             {infinite_force_leaves_the_solution_alone, 1},
-             {too_few_iterations_leave_the_solution_alone, 1}, {unsolved_is_never_ok, 1},
-             {options_and_stats_may_be_missing, 1});
+             {bad_indices_leave_the_solution_alone, 2}, {no_strategy_leaves_the_solution_alone, 1},
+             {unsolved_is_never_ok, 1}, {options_and_stats_may_be_missing, 1});
     ADD_CASE(suite, "energy", {recovery_of_a_wedged_cube_does_not_drive_it, 8},
              {recovery_is_limited_at_any_step, 3}, {a_spring_beside_does_not_count_as_recovery, 1},
              {a_rebound_with_friction_wins_nothing, 1}, {a_rebound_draws_no_work_from_a_row, 1},
