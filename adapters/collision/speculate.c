@@ -202,7 +202,7 @@ static void set_touch(ode_touch *to, flyer *const f[2], double t, const double n
                       double distance, const double point[2][3])
 {
     double size = smaller(f[0]->size, f[1]->size);
-    to->left = distance < 0 && distance > -sunk * size ? distance + sunk * size : distance;
+    to->left = distance < -touching && distance > -sunk * size ? distance + sunk * size : distance;
     memcpy(to->normal, normal, sizeof to->normal);
     for (int side = 0; side < 2; side++) {
         const double *v = f[side]->velocity;

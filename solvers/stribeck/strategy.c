@@ -102,11 +102,14 @@ static void go_to_start(sprag_strategy_state *w)
 static effort effort_of(const sprag_strategy_state *w)
 {
     if (!w->is_two_way) {
-        return (effort){w->options.max_iterations, w->options.patience, 1};
+        return (effort){w->options.max_iterations, STRIBECK_PATIENCE, 1};
     }
     int kinks = w->system->points + w->system->equations; // an update may pass only one of them
     double patience = fmin(kinks, STRIBECK_BRIEF_PATIENCE / fmax(1, w->system->size));
-    patience = fmin(fmax(STRIBECK_BRIEF_PATIENCE_LEAST, patience), w->options.patience);
+    patience = fmax(STRIBECK_BRIEF_PATIENCE_LEAST, patience);
+    if (w->traits & SPRINGS) {
+        patience = fmin(patience, w->options.patience);
+    }
     return (effort){w->options.max_iterations, (int)patience, STRIBECK_BRIEF_PROGRESS};
 }
 
@@ -204,7 +207,7 @@ static sprag_result solve_continuation(sprag_strategy_state *w)
     while (left > 0) {
         double tolerance = t < 1 ? STRIBECK_STAGE_TOLERANCE : w->options.tolerance;
         int updates = w->stats.iterations, most = w->options.max_iterations;
-        effort limits = {most < left ? most : left, w->options.patience, 1};
+        effort limits = {most < left ? most : left, STRIBECK_PATIENCE, 1};
         evaluate(w, tolerance_at(w, t));
         sprag_result result = iterate(w, tolerance_at(w, t), tolerance, limits);
         left -= w->stats.iterations - updates;

@@ -38,7 +38,7 @@ typedef struct sprag_strategy_options {
     double small, theta; // of the limiter: share of the tolerance, rad (newton.h)
     unsigned attempts;   // which strategies may run, a set of sprag_attempt
     int max_iterations;  // updates of newton, and of each stage of continuation
-    int patience;        // updates without a new least residual before Newton's method is given up
+    int patience;        // updates of newton on contacts without progress before it is given up
     // continuation
     int max_continuation; // updates
     double softest;       // m/s, stiction tolerance at the start of the path

@@ -81,7 +81,7 @@ static sprag_strategy_state make_state(const sprag_scales *scales, double at_res
                     .small = STRIBECK_LIMITER_SMALL,
                     .theta = STRIBECK_LIMITER_TURN,
                     .max_iterations = options->max_iterations,
-                    .patience = options->memory && options->memory->forces ? 1 : STRIBECK_PATIENCE,
+                    .patience = STRIBECK_PATIENCE,
                     .max_continuation = options->max_continuation,
                     .softest = scales->soft.scale,
                     .attempts = attempts,
@@ -155,6 +155,7 @@ static sprag_result solve_directly(const sprag_problem *problem,
                                    double *update, double *work)
 {
     sprag_scales scales = sprag_stribeck_scales(problem, options);
+    const sprag_memory *memory = options->memory;
     sprag_scratch *scratch = best->scratch;
     sprag_system system;
     int *node_of;
@@ -165,6 +166,9 @@ static sprag_result solve_directly(const sprag_problem *problem,
         return result;
     }
     sprag_strategy_state w = make_state(&scales, at_rest, options, attempts);
+    if (!options->exact && (is_near_rest(problem, NULL) || (memory && memory->forces))) {
+        w.options.patience = 1;
+    }
     w.problem = problem;
     w.node_of = node_of;
     w.best = best;
@@ -314,7 +318,8 @@ static void settle_known(island *b, bool pays)
 // Known forces go first where joints hold bodies and where bodies touch in trees: there is little
 // to factorize; and where the island was solved directly last time, and left near rest. In small
 // islands Newton's method in the velocities goes before them, which takes less where it succeeds;
-// where it did not the last time, one update without progress ends it.
+// one update without progress ends it near rest, where known forces are nearer to what carries the
+// island, and where it did not succeed the last time.
 // The interior-point method goes before the sweeps, once it has solved the island near rest, until
 // known forces solve it or it owes too much.
 // Both follow sweeps that leave the island near rest, where contacts creep without them, or, in
