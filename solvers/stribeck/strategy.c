@@ -135,6 +135,13 @@ static sprag_result solve_newton(sprag_strategy_state *w)
                                                                                     : result;
 }
 
+// The same where it has given up early, and known forces have failed.
+static sprag_result solve_newton_again(sprag_strategy_state *w)
+{
+    w->options.patience = STRIBECK_PATIENCE;
+    return solve_newton(w);
+}
+
 // To the forces of the last step, or of the caller's sweeps.
 static void go_to_known(sprag_strategy_state *w)
 {
@@ -317,6 +324,7 @@ static const struct {
     {SPRAG_STRATEGY_FROZEN_FRICTION, SPRAG_ATTEMPT_ROOT, CURVED, solve_frozen_friction},
     {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_DIRECT, SPRINGS | SMALL, solve_newton},
     {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_SWEPT, SPRINGS, solve_known},
+    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_TREES, SPRINGS, solve_newton_again},
     {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_ROOT, SPRINGS | SMALL, solve_forces},
     {SPRAG_STRATEGY_INTERIOR_POINT, SPRAG_ATTEMPT_INTERIOR, LINEAR, solve_interior_point},
 };

@@ -17,15 +17,17 @@
 #include "system.h"
 
 // Strategies that may run, a set of these: newton and warm_newton; warm_newton from what sweeps
-// have left in state->best; interior_point; frozen_friction for islands that settle; and what else
-// leads to a root: warm_newton from the interior-point method in small islands, continuation and
-// frozen_friction where laws are curved or one-way.
+// have left in state->best; interior_point; frozen_friction for islands that settle; newton once
+// more, where bodies touch in trees; and what else leads to a root: warm_newton from the
+// interior-point method in small islands, continuation and frozen_friction where laws are curved or
+// one-way.
 typedef enum sprag_attempt {
     SPRAG_ATTEMPT_DIRECT = 1,
     SPRAG_ATTEMPT_SWEPT = 2,
     SPRAG_ATTEMPT_INTERIOR = 4,
     SPRAG_ATTEMPT_SETTLED = 8,
-    SPRAG_ATTEMPT_ROOT = 16
+    SPRAG_ATTEMPT_TREES = 16,
+    SPRAG_ATTEMPT_ROOT = 32
 } sprag_attempt;
 
 // Settings of one solve. The caller computes them before the solve (stribeck.c).

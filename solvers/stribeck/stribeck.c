@@ -302,10 +302,10 @@ static void settle_known(island *b, bool pays)
         int most = b->stacked ? STRIBECK_MOST_FAILURES : STRIBECK_MOST_FAILURES_OF_HEAPS;
         int failures = memory->failures + (pays ? -1 : 1);
         memory->failures = failures < 0 ? 0 : failures > most ? most : failures;
-        if (pays) { // the interior-point method, which may have brought it here, owes nothing
-            memory->interior = fmax(0, memory->interior);
-        } else {
+        if (!pays) {
             memory->known -= b->known;
+        } else if (memory->forces) { // the interior-point method, which may have brought it here
+            memory->interior = fmax(0, memory->interior);
         }
     }
 }
@@ -319,7 +319,8 @@ static void settle_known(island *b, bool pays)
 // to factorize; and where the island was solved directly last time, and left near rest. In small
 // islands Newton's method in the velocities goes before them, which takes less where it succeeds;
 // one update without progress ends it near rest, where known forces are nearer to what carries the
-// island, and where it did not succeed the last time.
+// island, and where it did not succeed the last time. In trees it goes on after known forces, if
+// they fail: without it a heap of 30 may take the interior-point method for a hundred steps.
 // The interior-point method goes before the sweeps, once it has solved the island near rest, until
 // known forces solve it or it owes too much.
 // Both follow sweeps that leave the island near rest, where contacts creep without them, or, in
@@ -350,7 +351,7 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     bool solved = false;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
-        const unsigned root = exact ? SPRAG_ATTEMPT_ROOT : 0;
+        const unsigned root = exact ? SPRAG_ATTEMPT_ROOT : trees ? SPRAG_ATTEMPT_TREES : 0;
         result = try_directly(&b, SPRAG_ATTEMPT_DIRECT | root, cheap || exact ? INFINITY : brief,
                               &b.known);
         solved = result == SPRAG_OK;
