@@ -168,8 +168,11 @@ static void go_to_known(sprag_strategy_state *w)
 // go, and it takes many updates, if it ends.
 static sprag_result solve_known(sprag_strategy_state *w)
 {
+    const bool root =
+        w->options.attempts & SPRAG_ATTEMPT_ROOT; // whatever the forces that are known
+    const double tolerance = (root ? STRIBECK_FORCE_KNOWN : 1) * w->options.tolerance;
     go_to_known(w);
-    return sprag_forces_iterate(w->system, w->options.finest, w->options.tolerance,
+    return sprag_forces_iterate(w->system, w->options.finest, tolerance,
                                 affordable(w, w->options.max_iterations), true, w->v, w->dv,
                                 &w->stats);
 }
