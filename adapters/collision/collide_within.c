@@ -22,8 +22,8 @@ static const double DEEPER = 1e-3;
 // apart; smaller: edges count as seen from the side by rounding.
 static const double SAME_POINT = 1e-9;
 
-// Sine. Triangles within this angle of a plane are in it. Greater: bodies that land roll away; smaller:
-// rounding.
+// Sine. Triangles within this angle of a plane are in it. Greater: bodies that land roll away;
+// smaller: rounding.
 static const double FLAT = 1e-6;
 
 typedef struct point {

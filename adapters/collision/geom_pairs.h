@@ -84,8 +84,8 @@ void sprag_ode_pair_memories_undo(ode_geometry *geometry);
 sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, sprag_gap *gap,
                            sprag_manifold *manifold);
 
-// Is a ball farther (m) than `reach` from a triangle (world), or a capsule, cylinder or box along the
-// triangle's normal or an axis of its own? Most of those whose bounding boxes overlap are.
+// Is a ball farther (m) than `reach` from a triangle (world), or a capsule, cylinder or box along
+// the triangle's normal or an axis of its own? Most of those whose bounding boxes overlap are.
 bool sprag_ode_is_apart(const ode_side *other, const double triangle[3][3], double reach);
 
 // ---- collide_within.c

@@ -113,8 +113,7 @@ static bool may_collide(dGeomID a, dGeomID b)
             (dGeomGetCategoryBits(b) & dGeomGetCollideBits(a)));
 }
 
-bool sprag_ode_find_missed(dSpaceID space, dNearCallback *found, void *data,
-                           sprag_scratch *scratch)
+bool sprag_ode_find_missed(dSpaceID space, dNearCallback *found, void *data, sprag_scratch *scratch)
 {
     static ode_once tried;
     sprag_ode_once(&tried, try_pair);

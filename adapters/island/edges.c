@@ -1,25 +1,25 @@
 // Edges that a geom is kept off. A geom that sinks a little into soft ground meets the edge of the
-// next box or triangle of it, which is flush, from the side: the contact with it is slanted or, of a
-// ball, not below the centre, and throws the geom up. But the ground where the geom is sunk deepest
-// keeps it above its tangent plane. So contacts at this plane or below it have no part in what holds
-// the geom: none of a ball, which touches a plane at one point alone; of another convex geom those
-// that are so near that the geom's surface turns in between by the angle of their normals, as that
-// of something round. Other ones carry the far end of a line or a face. Neither is a wall left out
-// whose lower points are at the floor.
+// next box or triangle of it, which is flush, from the side: the contact with it is slanted or, of
+// a ball, not below the centre, and throws the geom up. But the ground where the geom is sunk
+// deepest keeps it above its tangent plane. So contacts at this plane or below it have no part in
+// what holds the geom: none of a ball, which touches a plane at one point alone; of another convex
+// geom those that are so near that the geom's surface turns in between by the angle of their
+// normals, as that of something round. Other ones carry the far end of a line or a face. Neither is
+// a wall left out whose lower points are at the floor.
 #include "island.h"
 #include "island_constants.h"
 #include "linalg.h"
 
 // A contact as one of its bodies sees it.
 typedef struct touch {
-    dGeomID geom;  // of the body, convex; NULL: there is none
-    bool ball;     // it is a ball
-    double up[3];  // unit, towards the body
-    double at[3];  // m, from the body's centre to the surface of the other geom
-    double gap;    // m
-    dGeomID of;    // the other geom
-    int other;     // body
-    int next;      // of the same body: 1 + index, 0: last
+    dGeomID geom; // of the body, convex; NULL: there is none
+    bool ball;    // it is a ball
+    double up[3]; // unit, towards the body
+    double at[3]; // m, from the body's centre to the surface of the other geom
+    double gap;   // m
+    dGeomID of;   // the other geom
+    int other;    // body
+    int next;     // of the same body: 1 + index, 0: last
 } touch;
 
 static bool is_convex(int class)

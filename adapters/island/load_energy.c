@@ -6,15 +6,15 @@
 // too, and brings it in again as its error is mended: that is charged to the account. Where it was
 // free, a chain of 3 links under 20 won 30 % in 60 s.
 //
-// With u = 0, no look ahead and no mending, nothing can be won: the step is then the nearest velocity
-// that the rows allow, in the metric of M + A, to one of less energy. What a step has won is known
-// after its solve, and seldom worth another one: the next steps ask for a share of u and of the look
-// ahead that pays for it. If the next step wins as much as this one, but for its share, it wins what
-// is in the account. An account holds w.A w at most, w in the middle of the step, and is overdrawn
-// by no more: what mends the errors of a crash is not to be paid for in seconds to come. Where a
-// step wins much at once (bodies that are thrown back on their joints, or open joints that a jerk
-// mends), it is solved again so that it wins nothing, and is the mean of both that wins no more than
-// that.
+// With u = 0, no look ahead and no mending, nothing can be won: the step is then the nearest
+// velocity that the rows allow, in the metric of M + A, to one of less energy. What a step has won
+// is known after its solve, and seldom worth another one: the next steps ask for a share of u and
+// of the look ahead that pays for it. If the next step wins as much as this one, but for its share,
+// it wins what is in the account. An account holds w.A w at most, w in the middle of the step, and
+// is overdrawn by no more: what mends the errors of a crash is not to be paid for in seconds to
+// come. Where a step wins much at once (bodies that are thrown back on their joints, or open joints
+// that a jerk mends), it is solved again so that it wins nothing, and is the mean of both that wins
+// no more than that.
 #include <math.h>
 
 #include "island.h"

@@ -262,8 +262,8 @@ static void collide_by_ode(space_call *c, void *data, dNearCallback *callback)
     if (c->context) {
         int first = c->context->closes;
         sprag_scratch_reset(&c->context->scratch);
-        c->failed |= !sprag_ode_find_missed((dSpaceID)c->call.a, add_missed, c,
-                                            &c->context->scratch);
+        c->failed |=
+            !sprag_ode_find_missed((dSpaceID)c->call.a, add_missed, c, &c->context->scratch);
         if (c->failed) {
             warn_of_collide_memory();
         }

@@ -23,13 +23,12 @@ typedef struct effort {
 
 // Traits of an island that decide which strategies it gets (traits_of).
 enum {
-    SETTLES = 1,  // the caller says that it settles, and its factorization is small
-    ONE_WAY = 2,  // friction is bounded by forces that are known
-    CURVED = 4,   // two-way, Hunt and Crossley's law
-    LINEAR = 8,   // two-way otherwise: contacts and rows yield in proportion to their forces
-    SPRINGS = 16, // likewise, with contacts
-    OTHERS = 32,  // without SPRINGS
-    SMALL = 64    // cheap to factorize
+    SETTLES = 1, // the caller says that it settles, and its factorization is small
+    CURVED = 2,  // Hunt and Crossley's law, or friction that known forces bound (one-way)
+    LINEAR = 4,  // otherwise: contacts and rows yield in proportion to their forces
+    SPRINGS = 8, // likewise, with contacts
+    OTHERS = 16, // without SPRINGS
+    SMALL = 32   // cheap to factorize
 };
 
 static void copy(double *to, const double *from, int n)
@@ -39,7 +38,7 @@ static void copy(double *to, const double *from, int n)
 
 double sprag_strategy_work(const sprag_strategy_state *w)
 {
-    return w->stats.iterations * w->update_work + w->stats.sweep_work;
+    return w->stats.iterations * w->update_work;
 }
 
 // Updates that the work left allows, at most so many and at least one.
@@ -128,16 +127,19 @@ static sprag_result solve_newton(sprag_strategy_state *w)
 {
     go_to_start(w);
     w->reached = w->options.finest;
-    const bool known = w->traits & SPRINGS;
-    const double tolerance = (known ? STRIBECK_FORCE_KNOWN : 1) * w->options.tolerance;
+    const double share = w->traits & SPRINGS ? STRIBECK_FORCE_KNOWN : 1;
+    const double tolerance = share * w->options.tolerance;
     sprag_result result = iterate(w, w->options.finest, tolerance, effort_of(w));
     return result == SPRAG_OK && w->system->points == 0 && w->system->equations > 0 ? harden_rows(w)
                                                                                     : result;
 }
 
-// The same where it has given up early, and known forces have failed.
+// The same where known forces have failed, unless it has had its full patience before them.
 static sprag_result solve_newton_again(sprag_strategy_state *w)
 {
+    if ((w->traits & SMALL) && w->options.patience == STRIBECK_PATIENCE) {
+        return SPRAG_NOT_CONVERGED;
+    }
     w->options.patience = STRIBECK_PATIENCE;
     return solve_newton(w);
 }
@@ -165,11 +167,10 @@ static void go_to_known(sprag_strategy_state *w)
 }
 
 // Newton's method in known forces. It is given up where it leaves them: contacts that were held let
-// go, and it takes many updates, if it ends.
+// go, and it takes many updates, if it ends. A root must not depend on the forces that are known.
 static sprag_result solve_known(sprag_strategy_state *w)
 {
-    const bool root =
-        w->options.attempts & SPRAG_ATTEMPT_ROOT; // whatever the forces that are known
+    const bool root = w->options.attempts & SPRAG_ATTEMPT_ROOT;
     const double tolerance = (root ? STRIBECK_FORCE_KNOWN : 1) * w->options.tolerance;
     go_to_known(w);
     return sprag_forces_iterate(w->system, w->options.finest, tolerance,

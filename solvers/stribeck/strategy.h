@@ -6,8 +6,8 @@
 //   warm_newton      Newton's method in the forces of the last step or of sweeps (forces.h), which
 //                    is enough for bodies at rest
 //   frozen_friction  friction bounds fixed at their estimates, a convex problem (arXiv 2110.10107,
-//                    2312.03908): for islands that settle (settled_work), and for the one-way
-//                    scheme
+//                    2312.03908): for islands that settle (settled_work), for the one-way scheme,
+//                    and where continuation fails
 //   interior_point   Coulomb's law along its central path, from any start (interior.h)
 // newton, warm_newton and continuation end at a root of the coupled equations, the others near one.
 #ifndef SPRAG_STRATEGY_H
@@ -79,7 +79,7 @@ sprag_result sprag_strategy_open(sprag_strategy_state *state, sprag_system *syst
 // SPRAG_NO_MEMORY.
 sprag_result sprag_strategy_solve(sprag_strategy_state *state);
 
-// Products of blocks of all updates and sweeps so far.
+// Products of blocks of all updates so far.
 double sprag_strategy_work(const sprag_strategy_state *state);
 
 // Offers state->v to state->best. SPRAG_OK: accepted.

@@ -72,7 +72,8 @@ static void set_stiction(sprag_system *system, const sprag_problem *problem, spr
 }
 
 static sprag_strategy_state make_state(const sprag_scales *scales, double at_rest,
-                                       const sprag_stribeck_options *options, unsigned attempts)
+                                       const sprag_stribeck_options *options, unsigned attempts,
+                                       int patience)
 {
     return (sprag_strategy_state){
         .options = {.stiction = scales->stiction.moving,
@@ -81,7 +82,7 @@ static sprag_strategy_state make_state(const sprag_scales *scales, double at_res
                     .small = STRIBECK_LIMITER_SMALL,
                     .theta = STRIBECK_LIMITER_TURN,
                     .max_iterations = options->max_iterations,
-                    .patience = STRIBECK_PATIENCE,
+                    .patience = patience,
                     .max_continuation = options->max_continuation,
                     .softest = scales->soft.scale,
                     .attempts = attempts,
@@ -146,16 +147,16 @@ static bool is_near_rest(const sprag_problem *problem, const sprag_solution *sol
     return true;
 }
 
-// The strategies of strategy.h among the attempts, with at most so much work of updates. SPRAG_OK:
+// The strategies of strategy.h among the attempts, with at most so much work of updates. patience:
+// of Newton's method on contacts. SPRAG_OK:
 // accepted. Counts are added to *stats, and what they took to *work; *update: that of a Newton
 // update; both in products of blocks.
 static sprag_result solve_directly(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, unsigned attempts,
-                                   double most, sprag_best *best, sprag_stats *stats,
+                                   int patience, double most, sprag_best *best, sprag_stats *stats,
                                    double *update, double *work)
 {
     sprag_scales scales = sprag_stribeck_scales(problem, options);
-    const sprag_memory *memory = options->memory;
     sprag_scratch *scratch = best->scratch;
     sprag_system system;
     int *node_of;
@@ -165,10 +166,7 @@ static sprag_result solve_directly(const sprag_problem *problem,
     if (result != SPRAG_OK) {
         return result;
     }
-    sprag_strategy_state w = make_state(&scales, at_rest, options, attempts);
-    if (!options->exact && (is_near_rest(problem, NULL) || (memory && memory->forces))) {
-        w.options.patience = 1;
-    }
+    sprag_strategy_state w = make_state(&scales, at_rest, options, attempts, patience);
     w.problem = problem;
     w.node_of = node_of;
     w.best = best;
@@ -184,7 +182,7 @@ static sprag_result solve_directly(const sprag_problem *problem,
         (options->warm && !set_guess(&w, problem, node_of, best->solution, scratch))) {
         return SPRAG_NO_MEMORY;
     }
-    const double before = sprag_strategy_work(&w); // of sweeps and updates so far
+    const double before = sprag_strategy_work(&w); // of updates so far
     w.options.most_work = before + fmin(w.options.most_work, most);
     if (problem->contacts == 0 && problem->rows == 0) {
         memcpy(w.v, system.free, (size_t)system.size * sizeof *w.v);
@@ -270,12 +268,13 @@ typedef struct island {
     sprag_stats *stats;
     sprag_memory *memory;
     bool stacked;                    // face on face or in trees: likely to rest
+    int patience;                    // of Newton's method on contacts
     double known, interior, settled; // work of the direct methods, products of blocks
 } island;
 
 static sprag_result try_directly(island *b, unsigned attempts, double most, double *work)
 {
-    return solve_directly(b->problem, b->options, attempts, most, b->best, b->stats,
+    return solve_directly(b->problem, b->options, attempts, b->patience, most, b->best, b->stats,
                           &b->memory->update, work);
 }
 
@@ -343,7 +342,8 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     const bool trees = problem->rows == 0 && contacts_form_trees(problem, moving);
     const bool cheap = trees || problem->rows > 0, near = is_near_rest(problem, NULL);
     const bool stacked = trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * moving;
-    island b = {problem, options, best, stats, memory, stacked, 0, 0, 0};
+    const int patience = !exact && (near || memory->forces) ? 1 : STRIBECK_PATIENCE;
+    island b = {problem, options, best, stats, memory, stacked, patience, 0, 0, 0};
     const double most = STRIBECK_AFFORDABLE_SWEEPS * (problem->contacts + problem->rows);
     const double brief = STRIBECK_BRIEF_SWEEPS * (problem->contacts + problem->rows);
     const bool direct = options->direct_work > 0, may = direct && memory->known >= 0;
@@ -416,12 +416,11 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                        .stats = {.residual = INFINITY}};
     bool poor = options->work_left && !(*options->work_left > 0) && problem->contacts > 0;
     if (!poor) {
-        bool two_way = (options->scheme == SPRAG_TWO_WAY && problem->contacts > 0) ||
-                       (problem->contacts == 0 && problem->rows > 0);
+        bool two_way = problem->contacts > 0 ? options->scheme == SPRAG_TWO_WAY : problem->rows > 0;
         result = two_way
                      ? solve_two_way(problem, options, &best, stats)
                      : solve_directly(problem, options, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT,
-                                      INFINITY, &best, stats, &update, &work);
+                                      STRIBECK_PATIENCE, INFINITY, &best, stats, &update, &work);
         poor = options->work_left && !(*options->work_left > 0) && result != SPRAG_OK &&
                result != SPRAG_NO_MEMORY;
     }

@@ -171,7 +171,8 @@ enum { STRIBECK_POOR_SWEEPS = 20 };
 // More: forces that are found later.
 enum { STRIBECK_FORCE_UPDATES = 20, STRIBECK_FORCE_STALLED = 2 };
 
-// Share of the tolerance at which known forces hold without an update. Larger: heaps at rest creep.
+// Share of the tolerance at which known forces hold without an update, and at which Newton's method
+// on contacts, and known forces of exact solves, end. Larger: heaps at rest creep.
 static const double STRIBECK_FORCE_KNOWN = 1e-2;
 
 // Error, relative to the impulses, that is rounding where updates make no more progress. Larger:

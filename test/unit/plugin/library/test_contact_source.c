@@ -294,8 +294,8 @@ static const struct {
     double most;  // m/s, rad/s
 } dropped[] = {{make_capsule, false, 1e-6}, {make_box, true, 1e-6}, {make_capsule, true, 1e-4}};
 
-// With ODE's contacts a capsule seesaws on a box at 4 rad/s, and a box trembles on a mesh at 0.2. An
-// edge within the mesh, touched from the side, would set the capsule rolling for ever.
+// With ODE's contacts a capsule seesaws on a box at 4 rad/s, and a box trembles on a mesh at 0.2.
+// An edge within the mesh, touched from the side, would set the capsule rolling for ever.
 START_TEST(dropped_geoms_come_to_rest)
 {
     static mesh m;
