@@ -327,17 +327,15 @@ static void settle_known(island *b, bool pays)
 // what bears them. The interior-point method earns the more the larger the gap is.
 // Islands that settle are solved by frozen friction in full instead of sweeps.
 // If solves are exact, both go first and last, at rest or not, and small islands are solved to a
-// root, and without memory: what they do is a function of the problem alone. The accounts keep
-// larger heaps in motion from failing in every step.
+// root. Those in which an update takes no more than direct_work have no accounts: what is done is a
+// function of the problem. The accounts keep larger ones in motion from failing in every step; what
+// sweeps leave unsolved has to be solved, whatever it owes.
 static sprag_result solve_two_way(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_best *best,
                                   sprag_stats *stats)
 {
     const bool exact = options->exact;
-    const double row_work = STRIBECK_UPDATE_WORK * (problem->contacts + problem->rows);
-    sprag_memory none = {0}, *own = options->memory ? options->memory : &none;
-    const bool forgets = exact && own->update <= options->direct_work + row_work;
-    sprag_memory *memory = forgets ? &none : own;
+    sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
     const int moving = count_moving(problem);
     const bool trees = problem->rows == 0 && contacts_form_trees(problem, moving);
     const bool cheap = trees || problem->rows > 0, near = is_near_rest(problem, NULL);
@@ -346,7 +344,9 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     island b = {problem, options, best, stats, memory, stacked, patience, 0, 0, 0};
     const double most = STRIBECK_AFFORDABLE_SWEEPS * (problem->contacts + problem->rows);
     const double brief = STRIBECK_BRIEF_SWEEPS * (problem->contacts + problem->rows);
-    const bool direct = options->direct_work > 0, may = direct && memory->known >= 0;
+    const bool direct = options->direct_work > 0;
+    const bool free = exact && memory->update <= options->direct_work; // of accounts
+    const bool may = direct && (free || memory->known >= 0);
     const bool first = may && (exact || memory->rests || cheap);
     bool solved = false;
     sprag_result result = SPRAG_NOT_CONVERGED;
@@ -358,7 +358,7 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         memory->forces = solved && stats->strategy == SPRAG_STRATEGY_WARM_NEWTON;
     }
     const bool runs = (near || exact) && memory->runs;
-    const bool pays = exact && stacked && memory->interior >= 0;
+    const bool pays = exact && stacked && (free || memory->interior >= 0);
     if (has_failed(result) && direct && (runs || pays)) {
         result = try_interior(&b, runs ? INFINITY : most);
     }
@@ -377,6 +377,10 @@ static sprag_result solve_two_way(const sprag_problem *problem,
             last = try_directly(&b, SPRAG_ATTEMPT_SWEPT, trees ? INFINITY : most, &b.known);
             solved = last == SPRAG_OK;
         }
+        if (exact && direct && !first && best->stats.residual > STRIBECK_ACCEPTED) {
+            last = try_directly(&b, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT, INFINITY, &b.known);
+            solved = last == SPRAG_OK;
+        }
         const double cost = STRIBECK_INTERIOR_LEAST * memory->update;
         const double share =
             direct && (swept || exact) && stacked ? fmin(1, STRIBECK_GAP_SHARE * gap) : 0;
@@ -389,7 +393,6 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     const bool rests = left_near_rest(best);
     settle_known(&b, solved && (b.known <= (cheap ? most : brief) || (cheap && rests)));
     memory->rests = rests && best->stats.strategy != SPRAG_STRATEGY_GAUSS_SEIDEL;
-    own->update = memory->update;
     return result;
 }
 
