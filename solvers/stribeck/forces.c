@@ -355,7 +355,7 @@ sprag_result sprag_stribeck_forces(const sprag_problem *problem,
     sprag_assemble_start(&system, problem, node_of, solution, v);
     result = sprag_forces_solve(&system, scales.soft.scale, stiction, options->tolerance, updates,
                                 v, dv, stats);
-    *options->work_left -= (stats->iterations - before) * update;
+    *options->work_left -= (stats->iterations - before + 1) * update; // 1: the assembly
     if (result == SPRAG_OK) {
         sprag_assemble_solution(&system, problem, node_of, v, solution);
     }

@@ -71,25 +71,29 @@ static void set_stiction(sprag_system *system, const sprag_problem *problem, spr
     }
 }
 
+static double work_left(const sprag_stribeck_options *options)
+{
+    return options->work_left ? *options->work_left : INFINITY;
+}
+
 static sprag_strategy_state make_state(const sprag_scales *scales, double at_rest,
                                        const sprag_stribeck_options *options, unsigned attempts,
                                        int patience)
 {
-    return (sprag_strategy_state){
-        .options = {.stiction = scales->stiction.moving,
-                    .finest = at_rest,
-                    .tolerance = options->tolerance,
-                    .small = STRIBECK_LIMITER_SMALL,
-                    .theta = STRIBECK_LIMITER_TURN,
-                    .max_iterations = options->max_iterations,
-                    .patience = patience,
-                    .max_continuation = options->max_continuation,
-                    .softest = scales->soft.scale,
-                    .attempts = attempts,
-                    .small_work = options->direct_work,
-                    .settled_work = options->settled_work,
-                    .most_work = options->work_left ? *options->work_left : INFINITY},
-        .stats = {.stiction = scales->stiction.moving}};
+    return (sprag_strategy_state){.options = {.stiction = scales->stiction.moving,
+                                              .finest = at_rest,
+                                              .tolerance = options->tolerance,
+                                              .small = STRIBECK_LIMITER_SMALL,
+                                              .theta = STRIBECK_LIMITER_TURN,
+                                              .max_iterations = options->max_iterations,
+                                              .patience = patience,
+                                              .max_continuation = options->max_continuation,
+                                              .softest = scales->soft.scale,
+                                              .attempts = attempts,
+                                              .small_work = options->direct_work,
+                                              .settled_work = options->settled_work,
+                                              .most_work = work_left(options)},
+                                  .stats = {.stiction = scales->stiction.moving}};
 }
 
 // false: no memory.
@@ -233,6 +237,8 @@ static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_opt
     const sprag_sweeps_options sweeps = {.softness = options->softness,
                                          .row_softness = options->row_softness,
                                          .most = most,
+                                         .least = STRIBECK_POOR_SWEEPS,
+                                         .most_work = work_left(options),
                                          .tolerance = STRIBECK_SWEEP_TOLERANCE,
                                          .moving = options->stiction_tolerance,
                                          .at_rest = options->stiction_at_rest};
@@ -272,8 +278,12 @@ typedef struct island {
     double known, interior, settled; // work of the direct methods, products of blocks
 } island;
 
+// Without work left not even the matrix is assembled.
 static sprag_result try_directly(island *b, unsigned attempts, double most, double *work)
 {
+    if (!(work_left(b->options) > 0)) {
+        return SPRAG_NOT_CONVERGED;
+    }
     return solve_directly(b->problem, b->options, attempts, b->patience, most, b->best, b->stats,
                           &b->memory->update, work);
 }
@@ -417,15 +427,14 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                        .scratch = scratch,
                        .solution = solution,
                        .stats = {.residual = INFINITY}};
-    bool poor = options->work_left && !(*options->work_left > 0) && problem->contacts > 0;
+    bool poor = !(work_left(options) > 0) && problem->contacts > 0;
     if (!poor) {
         bool two_way = problem->contacts > 0 ? options->scheme == SPRAG_TWO_WAY : problem->rows > 0;
         result = two_way
                      ? solve_two_way(problem, options, &best, stats)
                      : solve_directly(problem, options, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT,
                                       STRIBECK_PATIENCE, INFINITY, &best, stats, &update, &work);
-        poor = options->work_left && !(*options->work_left > 0) && result != SPRAG_OK &&
-               result != SPRAG_NO_MEMORY;
+        poor = !(work_left(options) > 0) && result != SPRAG_OK && result != SPRAG_NO_MEMORY;
     }
     if (poor) {
         result = sweep(problem, options, STRIBECK_POOR_SWEEPS, &best, stats);

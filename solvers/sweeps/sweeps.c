@@ -524,26 +524,29 @@ static double scale_of(const sweeps *s)
     return fmax(fmax(s->scale, sqrt(energy(s, v, (const batch_velocity *)s->free))), DBL_MIN);
 }
 
-static double work_of(const sweeps *s, int sweeps)
+// Products of 6x6 blocks, of a sweep.
+static double work_of_sweep(const sweeps *s)
 {
-    double batched = s->problem->contacts - s->singles, entries = mechanisms_entries(s);
-    double each = batched + s->problem->rows + SWEEPS_SINGLE_ROW_WORK * s->single_rows +
-                  SWEEPS_PORT_ENTRY_WORK * entries;
-    return SWEEPS_COUPLING_WORK * entries + sweeps * each;
+    double batched = s->problem->contacts - s->singles;
+    return batched + s->problem->rows + SWEEPS_SINGLE_ROW_WORK * s->single_rows +
+           SWEEPS_PORT_ENTRY_WORK * mechanisms_entries(s);
 }
 
 static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *stats)
 {
+    const double each = work_of_sweep(s), coupling = SWEEPS_COUPLING_WORK * mechanisms_entries(s);
+    const double paid = fmax((options->most_work - coupling) / each, options->least);
     double halfway = INFINITY, last = INFINITY, scale = 1;
     memcpy(s->before, s->x.all, (size_t)s->x.count * sizeof *s->before);
     for (int it = 1, since = 1;; it++, since++) {
         double change = batches_sweep(s);
-        bool power_of_two = (it & (it - 1)) == 0, stops = it >= options->most;
+        bool power_of_two = (it & (it - 1)) == 0, stops = it >= options->most || it + 1 > paid;
         scale = power_of_two || stops ? scale_of(s) : scale;
         stats->sweeps++;
         stats->convergence = change / scale;
         if (stops || stats->convergence <= options->tolerance || !isfinite(change) ||
             stagnates(it, stats->convergence, halfway)) {
+            stats->sweep_work += coupling + it * each;
             return;
         }
         halfway = power_of_two ? stats->convergence : halfway;
@@ -556,7 +559,6 @@ static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *sta
 static sprag_result solve(sweeps *s, const sprag_sweeps_options *options, sprag_scratch *scratch,
                           sprag_solution *solution, sprag_stats *stats)
 {
-    int before = stats->sweeps;
     sprag_result result = prepare(s, options, scratch, stats);
     if (result == SPRAG_OK) {
         start(s);
@@ -564,7 +566,6 @@ static sprag_result solve(sweeps *s, const sprag_sweeps_options *options, sprag_
         batches_balance(s); // rounding of the sums
         write_solution(s, solution);
         result = isfinite(stats->convergence) ? SPRAG_OK : SPRAG_NOT_CONVERGED;
-        stats->sweep_work += work_of(s, stats->sweeps - before);
     }
     return result;
 }

@@ -23,8 +23,11 @@ static sprag_result solve(int most, double tolerance)
 {
     s.stats = (sprag_stats){0};
     sprag_scratch_reset(&scratch);
-    const sprag_sweeps_options options = {
-        .softness = 1e-3, .row_softness = 1e-8, .most = most, .tolerance = tolerance};
+    const sprag_sweeps_options options = {.softness = 1e-3,
+                                          .row_softness = 1e-8,
+                                          .most = most,
+                                          .most_work = INFINITY,
+                                          .tolerance = tolerance};
     return sprag_sweeps_solve(&s.problem, &options, &scratch, &s.solution, &s.stats);
 }
 
@@ -211,8 +214,12 @@ END_TEST
 START_TEST(stiction_of_single_contacts_is_that_of_batches)
 {
     static const sprag_turning turning = {.roll = {.coefficient = {0.01, 0.01}}};
-    const sprag_sweeps_options options = {
-        .softness = 1e-3, .row_softness = 1e-8, .most = 1, .moving = 1, .at_rest = 1e-9};
+    const sprag_sweeps_options options = {.softness = 1e-3,
+                                          .row_softness = 1e-8,
+                                          .most = 1,
+                                          .most_work = INFINITY,
+                                          .moving = 1,
+                                          .at_rest = 1e-9};
     double stiction[2];
     open_scene(&s);
     add_cube(&s, 2);
@@ -475,6 +482,7 @@ START_TEST(every_law_is_swept_to_its_solution)
     const sprag_sweeps_options options = {.softness = 1e-3,
                                           .row_softness = 1e-8,
                                           .most = 20000,
+                                          .most_work = INFINITY,
                                           .tolerance = 1e-13,
                                           .moving = 1e-9,
                                           .at_rest = 1e-9};
