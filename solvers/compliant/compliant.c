@@ -395,7 +395,7 @@ sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *
                          .solve_scratch = &scratch[1],
                          .stats = stats ? stats : &own_stats,
                          .rows = -1,
-                         .work_left = options->work * COMPLIANT_IMPACT_WORK,
+                         .work_left = options->work * COMPLIANT_SOLVE_WORK,
                          .hold_work = options->work * COMPLIANT_HELD_WORK};
     reason = reason ? reason : &own_reason;
     if (!sprag_frame_is_good(frame)) {

@@ -106,11 +106,11 @@ static bool find_points(impact *s)
         }
     }
     int room = count * SPRAG_MANIFOLD_MAX;
-    s->point = SPRAG_TAKE(scratch, room, sprag_contact);
+    s->point = SPRAG_TAKE_RAW(scratch, room, sprag_contact);
     s->guard = SPRAG_TAKE(scratch, room, int);
     s->bounces = SPRAG_TAKE(scratch, room, bool);
     s->hit = SPRAG_TAKE(scratch, room, bool);
-    s->contact = SPRAG_TAKE(scratch, room, sprag_contact);
+    s->contact = SPRAG_TAKE_RAW(scratch, room, sprag_contact);
     s->which = SPRAG_TAKE(scratch, room, int);
     s->speed = SPRAG_TAKE(scratch, room, double);
     s->solution.contact_force = SPRAG_TAKE(scratch, room, *s->solution.contact_force);

@@ -112,8 +112,8 @@ static bool find_contacts(implicit_step *s)
     compliant_run *run = s->run;
     double near = 2 * run->sizes.fastest * s->step;
     int room = run->guards.pairs * SPRAG_MANIFOLD_MAX;
-    s->contact = SPRAG_TAKE(run->solve_scratch, room, sprag_contact);
-    s->guard = SPRAG_TAKE(run->solve_scratch, room, int);
+    s->contact = SPRAG_TAKE_RAW(run->solve_scratch, room, sprag_contact);
+    s->guard = SPRAG_TAKE_RAW(run->solve_scratch, room, int);
     if (run->solve_scratch->failed) {
         return false;
     }
@@ -364,7 +364,7 @@ static void finish_part(implicit_step *s)
 
 sprag_result compliant_implicit_step(compliant_run *run)
 {
-    run->work_left = run->options->work * COMPLIANT_IMPLICIT_WORK;
+    run->work_left = run->options->work * COMPLIANT_SOLVE_WORK;
     if (!report_rows_until_now(run, run->time / run->frame->step)) {
         return SPRAG_NOT_CONVERGED;
     }
