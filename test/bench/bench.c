@@ -111,6 +111,22 @@ void bench_at_least(const char *figure, double value, double target)
     judge(figure, value, ">=", target, value >= target);
 }
 
+_Noreturn void bench_refuse(const char *bench, const char *word)
+{
+    fprintf(stderr, "bench: %s has no %s\n", bench, word);
+    exit(EXIT_FAILURE);
+}
+
+long bench_size_of(const char *bench, const char *word)
+{
+    char *end;
+    long size = strtol(word, &end, 10);
+    if (size < 1 || size > 100000 || *end) {
+        bench_refuse(bench, word);
+    }
+    return size;
+}
+
 void *bench_allocate(size_t count, size_t size)
 {
     void *memory = calloc(count, size);
@@ -549,8 +565,7 @@ static void bench_steps(int names, char **name, double budget_us)
         const sprag_model *model =
             strcmp(name[i], free_model.name) ? sprag_model_find(name[i]) : &free_model;
         if (!model) {
-            fprintf(stderr, "bench: there is no model %s\n", name[i]);
-            exit(EXIT_FAILURE);
+            bench_refuse("steps", name[i]);
         }
         bench_model(model, false, budget_us, &text);
         bench_model(model, true, budget_us, &text);
@@ -628,13 +643,14 @@ int main(int argc, char **argv)
     int many = 0;
     double budget = 0; // s, per method and scene; 0: the subcommand's own
     bool full = false; // all random problems
+    char *end;
     for (int found; (found = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (found == 'c') {
             csv = true;
         } else if (found == 'f') {
             full = true;
-        } else if (found == 'b') {
-            budget = strtod(optarg, NULL);
+        } else if (found == 'b' && (budget = strtod(optarg, &end)) > 0 && !*end) {
+            continue;
         } else if (found == 'o' && many < OPTIONS_MAX) {
             given[many++] = optarg;
         } else {
@@ -642,6 +658,12 @@ int main(int argc, char **argv)
         }
     }
     const char *what = optind < argc ? argv[optind++] : "";
+    const bool sweeps = !strcmp(what, "scenes"), errors = !strcmp(what, "error");
+    if ((many > 0 && !errors && !(sweeps && many == 1)) ||
+        (budget > 0 && !errors && strcmp(what, "steps")) ||
+        (full && strcmp(what, "general") && strcmp(what, "advance"))) {
+        return usage(stderr, EXIT_FAILURE);
+    }
     int names = argc - optind, code = EXIT_SUCCESS;
     char **name = argv + optind;
     openblas_set_num_threads(1); // CPU time of the calling thread is all of it then
@@ -656,7 +678,7 @@ int main(int argc, char **argv)
         bench_error(line,
                     &(error_request){name, names, given, many, 1e6 * (budget > 0 ? budget : 100)});
     } else if (!strcmp(what, "profile") && names < 2) {
-        bench_profile(names ? strtol(*name, NULL, 10) : 100);
+        bench_profile(names ? bench_size_of("profile", *name) : 100);
     } else if (!strcmp(what, "overhead")) {
         code = bench_overhead(line, names, name) ? EXIT_FAILURE : EXIT_SUCCESS;
     } else if (!strcmp(what, "factor") && !names) {

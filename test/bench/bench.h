@@ -30,8 +30,11 @@ void bench_profile(long size);                                  // profile.c
 
 double bench_cpu_us(void);                       // CPU time of the calling thread
 void *bench_allocate(size_t count, size_t size); // or ends the program
-int bench_by_size(const void *a, const void *b); // of doubles, for qsort
-double bench_median(double *value, long count);  // sorts them; NAN of none
+// Ends the program: the bench has no such scene, part or size.
+_Noreturn void bench_refuse(const char *bench, const char *word);
+long bench_size_of(const char *bench, const char *word); // bodies; or ends the program
+int bench_by_size(const void *a, const void *b);         // of doubles, for qsort
+double bench_median(double *value, long count);          // sorts them; NAN of none
 
 // A figure and its target, as a line of their own. bench exits non-zero when a target is missed.
 void bench_at_most(const char *figure, double value, double target);

@@ -397,7 +397,7 @@ void bench_error(line_fn *line, const error_request *request)
          "max|worst");
     int sizes = request->sizes ? request->sizes : (int)(sizeof usual_sizes / sizeof *usual_sizes);
     for (int i = 0; i < sizes; i++) {
-        long size = request->sizes ? strtol(request->size[i], NULL, 10) : usual_sizes[i];
+        long size = request->sizes ? bench_size_of("error", request->size[i]) : usual_sizes[i];
         bench_size(line, steppers, count, size, request->budget_us);
     }
     puts("");

@@ -200,6 +200,15 @@ void bench_loads(line_fn *line, int names, char **name)
                 {"spin", judge_spin},
                 {"speed", loads_judge_speed},
                 {"cost", judge_cost}};
+    for (int k = 0; k < names; k++) {
+        bool found = false;
+        for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+            found |= !strcmp(name[k], part[i].name);
+        }
+        if (!found) {
+            bench_refuse("loads", name[k]);
+        }
+    }
     line("model|ms|options|figure|unit|value|exact");
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         bool asked = names == 0;

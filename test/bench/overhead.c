@@ -376,6 +376,12 @@ static bool is_wanted(const char *part, int names, char **name)
 int bench_overhead(line_fn *print, int names, char **name)
 {
     static const char *const methods[] = {"method=ode", "method=stribeck"};
+    for (int i = 0; i < names; i++) {
+        if (!is_wanted("empty", 1, name + i) && !is_wanted("collide", 1, name + i) &&
+            !is_wanted("pile", 1, name + i) && !is_wanted("adapters", 1, name + i)) {
+            bench_refuse("overhead", name[i]);
+        }
+    }
     line = print;
     load_copies();
     puts("# beyond a copy of ODE that nobody stands in for; stock: another such copy");

@@ -275,17 +275,30 @@ static bool judge_efforts(const entry *e, int seeds)
     return met;
 }
 
+static bool is_meant(const char *name, const entry *e)
+{
+    size_t length = strlen(name);
+    return !strncmp(e->model, name, length) && (!e->model[length] || e->model[length] == ':');
+}
+
 bool bench_scenes(char **names, int count, const char *ours, int seeds)
 {
     bool met = true;
+    for (int k = 0; k < count; k++) {
+        bool found = false;
+        for (int i = 0; i < ENTRIES; i++) {
+            found |= is_meant(names[k], &entries[i]);
+        }
+        if (!found) {
+            bench_refuse("scenes", names[k]);
+        }
+    }
     printf("%-13s %-6s %-8s %6s %9s %7s %7s %6s %6s\n", "scene", "window", "effort", "points",
            "stock us", "time", "target", "worst", "target");
     for (int i = 0; i < ENTRIES; i++) {
         bool wanted = count == 0;
         for (int k = 0; k < count; k++) {
-            size_t length = strlen(names[k]);
-            const char *rest = entries[i].model + length;
-            wanted |= !strncmp(entries[i].model, names[k], length) && (!*rest || *rest == ':');
+            wanted |= is_meant(names[k], &entries[i]);
         }
         if (wanted) {
             met &= ours ? judge(&entries[i], "", entries[i].balanced, ours, seeds)

@@ -133,8 +133,7 @@ int bench_advance(int names, char **name, bool full, bool as_csv)
     csv = as_csv;
     for (int i = 0; i < names; i++) {
         if (!known(name[i])) {
-            fprintf(stderr, "bench: advance has no part %s\n", name[i]);
-            return 1;
+            bench_refuse("advance", name[i]);
         }
     }
     printf(csv ? "part,scene,figure,measured,target,verdict\n"

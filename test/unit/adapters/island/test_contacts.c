@@ -316,6 +316,26 @@ START_TEST(crushed_bodies_slide_apart)
 }
 END_TEST
 
+// The surface of a pair whose first body is the joint's second: slip along the first tangent is
+// seen from the other body, and along the second, which turned too, it is what it was.
+START_TEST(surfaces_are_seen_from_either_body)
+{
+    touching t = open_touching();
+    dContact c = oblique_contact(dContactFDir1 | dContactMotion1 | dContactMotion2);
+    sprag_surface of[2];
+    c.surface.motion1 = (dReal)0.3;
+    c.surface.motion2 = (dReal)-0.7;
+    dJointID joint = attach(&t, &c, 0);
+    for (int side = 0; side < 2; side++) {
+        sprag_ode_surface_of(&of[side], joint, t.world, t.body[side]);
+        ck_assert_double_eq(of[side].slide.velocity[0], side ? -0.3 : 0.3);
+        ck_assert_double_eq(of[side].slide.velocity[1], -0.7);
+    }
+    ck_assert_mem_eq(of[0].direction, of[1].direction, sizeof of[0].direction);
+    dWorldDestroy(t.world);
+}
+END_TEST
+
 // Meaningless parameters of a surface count as not given; the contact still holds.
 START_TEST(odd_surfaces_still_hold)
 {
@@ -399,6 +419,7 @@ int main(void)
     tcase_add_test(all, coefficients_are_those_of_the_rows);
     tcase_add_loop_test(all, frame_is_orthonormal, 0, 7);
     tcase_add_loop_test(all, crushed_bodies_slide_apart, 0, 3);
+    tcase_add_test(all, surfaces_are_seen_from_either_body);
     tcase_add_test(all, odd_surfaces_still_hold);
     tcase_add_test(all, drops_invalid_contacts);
     return run_suite(suite);
