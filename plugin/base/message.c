@@ -1,5 +1,6 @@
 #include "message.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -75,6 +76,13 @@ static void print(const char *text)
     }
 }
 
+void message_make_plain(char *text)
+{
+    for (; *text; text++) {
+        *text = (char)(iscntrl((unsigned char)*text) ? '?' : *text);
+    }
+}
+
 void message_once(const char *format, ...)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -85,6 +93,7 @@ void message_once(const char *format, ...)
     va_start(arguments, format);
     text_print_list(text, sizeof text, format, arguments);
     va_end(arguments);
+    message_make_plain(text);
     if (is_new(text, &last)) {
         if (last) {
             strncat(text, " (sprag prints no further messages)", sizeof text - strlen(text) - 1);

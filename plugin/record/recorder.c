@@ -239,9 +239,12 @@ __attribute__((destructor)) static void write_rest(void)
             end_file();
         }
         if (failure) {
+            char text[PATH_MAX + 256];
             write_guard guard;
+            snprintf(text, sizeof text, "sprag: cannot record to %s: %s.", file.name, failure);
+            message_make_plain(text);
             write_guard_begin(&guard);
-            fprintf(stderr, "sprag: cannot record to %s: %s.\n", file.name, failure);
+            fprintf(stderr, "%s\n", text);
             write_guard_end(&guard);
         }
         failure = NULL;

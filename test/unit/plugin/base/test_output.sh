@@ -103,6 +103,14 @@ no_one_listens() {
     [ -e unheard_ended ] || fail "a message that nobody reads ends the program"
 }
 
+# A name of two lines is told in one.
+two_lines() { # VARIABLE
+    mkdir -p $'two\nlines'
+    (export "$1"=$'two\nlines' && plain step 60) >/dev/null 2>told
+    [ "$(grep -c 'two?lines: Is a directory' told)" = 1 ] && ! grep -q '^lines' told ||
+        fail "$1: a name of two lines: $(cat told)"
+}
+
 # Rows of another version of sprag and its columns do not mix with ours.
 other_columns() {
     echo process,world,method,time >other
@@ -118,6 +126,8 @@ for variable in SPRAG_STATS SPRAG_RECORD SPRAG_DUMP; do
 done
 deleted SPRAG_STATS
 deleted SPRAG_RECORD
+two_lines SPRAG_STATS
+two_lines SPRAG_RECORD
 late_reader
 locked
 no_one_listens
