@@ -781,7 +781,7 @@ static const struct {
     const char *model, *options;
 } settling[] = {
     {"stack", "method=stribeck"},
-    {"pile:20:1", "method=stribeck"}, // its contacts and islands are most before step 1000
+    {"pile:20:3", "method=stribeck"}, // its contacts and islands are most before step 1000
     {"heavy", "method=stribeck"},
     {"stack", "effort=exact"},
     {"pile:20:3", "stribeck.direct_work=0"},
