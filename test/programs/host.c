@@ -18,6 +18,7 @@
 //   floats     a cube on the water of webots.c: the largest and least height (m) and sine of its
 //              turn about an edge, over all steps and over the last tenth
 //   mixes      the same cube, level, by dWorldStep, dWorldQuickStep, dWorldStep: its height (m)
+//   throws     the same cube by dWorldStep, then, after its velocity was set to 0.3 m/s, again
 //   fork       a child that runs /bin/true
 //   late       the world is destroyed after main
 //   kept       it is never destroyed
@@ -31,6 +32,7 @@
 #include <locale.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -290,13 +292,16 @@ static dBodyID open_water(scene *s, dReal turn)
     return cube;
 }
 
-static void mix_steps(void)
+static void mix_steps(bool throws)
 {
     scene s;
     dBodyID cube = open_water(&s, 0);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < (throws ? 2 : 3); i++) {
+        if (throws && i == 1) {
+            dBodySetLinearVel(cube, 0, 0, 0.3);
+        }
         dSpaceCollide(s.space, &s, collide);
-        (i == 1 ? dWorldQuickStep : dWorldStep)(s.world, 0.01);
+        (i == 1 && !throws ? dWorldQuickStep : dWorldStep)(s.world, 0.01);
     }
     printf("%.12f\n", (double)dBodyGetPosition(cube)[2]);
     dSpaceDestroy(s.space);
@@ -378,8 +383,14 @@ int main(int argc, char **argv)
         destroy_part = (void (*)(dWorldID))(intptr_t)of_webots("end_part");
         configure = (int (*)(dWorldID, const char *))(intptr_t)of_webots("sprag_world_configure");
     }
-    if (strcmp(mode, "floats") == 0 || strcmp(mode, "mixes") == 0) {
-        (strcmp(mode, "floats") == 0 ? float_cube : mix_steps)();
+    bool throws = strcmp(mode, "throws") == 0;
+    if (throws || strcmp(mode, "mixes") == 0) {
+        mix_steps(throws);
+        dCloseODE();
+        return 0;
+    }
+    if (strcmp(mode, "floats") == 0) {
+        float_cube();
         dCloseODE();
         return 0;
     }

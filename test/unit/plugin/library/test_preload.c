@@ -673,6 +673,23 @@ START_TEST(knows_no_water_of_quick_steps)
 }
 END_TEST
 
+// A velocity that the program sets is what it is: the change of the force is not added to it.
+START_TEST(throws_on_webots_water_as_told)
+{
+    static const char *const methods[] = {"advance", "ess"};
+    const double h = 0.01;
+    double z = 0.1;
+    for (int i = 0; i < 2; i++) {
+        double a = 9810 * (0.5 - z) / 500 - 9.81;
+        z += h * (i ? 0.3 : 0) + h * h * a / 2;
+    }
+    run r =
+        sh(PRELOAD_WEBOTS "SPRAG_OPTIONS=method=%s " PROGRAM_HOST " step 2 throws", methods[_i]);
+    ck_assert_int_eq(r.status, 0);
+    ck_assert_double_eq_tol(strtod(r.out, NULL), z, 1e-10); // the change would lift it by 1e-7 m
+}
+END_TEST
+
 START_TEST(steps_a_layout_that_is_not_altered)
 {
     run plain = sh(PRELOAD PROGRAM_HOST " %s %d callbacks", steppers[_i], STEPS);
@@ -821,6 +838,7 @@ int main(void)
     }
     tcase_add_loop_test(once, floats_as_on_webots_water, 0, 3);
     tcase_add_loop_test(once, knows_no_water_of_quick_steps, 0, 2);
+    tcase_add_loop_test(once, throws_on_webots_water_as_told, 0, 2);
     tcase_add_test(once, leaves_other_programs_alone);
     tcase_add_test(once, opens_no_file_when_loaded);
     tcase_add_test(once, works_in_python);
