@@ -27,12 +27,12 @@ expected=$(plain step 60)
 # A run with VARIABLE=FILE.
 # shellcheck disable=SC2030,SC2031 # each in a shell of its own
 check() { # VARIABLE FILE REASON [MODE]
-    local got
-    got=$(export "$1=$2" SPRAG_DUMP_STEP=3 && plain step 60 ${4:+"$4"} 2>"errors_$1") ||
+    local got errors=errors_$BASHPID # others run beside this one
+    got=$(export "$1=$2" SPRAG_DUMP_STEP=3 && plain step 60 ${4:+"$4"} 2>"$errors") ||
         fail "$1=$2: the program ends with $?"
     [ "$got" = "$expected" ] || fail "$1=$2 changes the run: $got"
-    [ "$(grep -c sprag "errors_$1")" = 1 ] && grep -q "to $2: $3\." "errors_$1" ||
-        fail "$1=$2: $(cat "errors_$1")"
+    [ "$(grep -c sprag "$errors")" = 1 ] && grep -q "to $2: $3\." "$errors" ||
+        fail "$1=$2: $(cat "$errors")"
 }
 
 cases_of() { # VARIABLE
