@@ -58,14 +58,6 @@ static const char *solve(component *c)
 
 // ---- the matrices
 
-// dv by forces needs -h of the residual's.
-static void set_forces(component *c)
-{
-    for (int i = 0; i < FORCES * c->bodies; i++) {
-        *linearize_entry(c->X, linearize_columns(c), i, STATES * c->bodies + i) = c->step;
-    }
-}
-
 // ODE turns a body by the quaternion (1, u) / |(1, u)|, u = h w / 2: by R / (1 + u^2). A turn
 // before the step is turned with the body; a change of w adds h (I + [u]x) / (1 + u^2) of it.
 static void find_turn(const component *c, int body, double R[9], double of_change[9])
@@ -84,52 +76,119 @@ static void find_turn(const component *c, int body, double R[9], double of_chang
     }
 }
 
-// The states of body i by `width` columns from `column` on: `to`, rows of to_width numbers.
-static void write_block(const component *c, int i, int column, int width, const double turn[9],
-                        double *to, int to_width)
+// The columns of the panel, 6 by states or forces of a body, to a matrix.
+static void write_columns(const component *c, int body, const double (*turn)[9], int width,
+                          double *to)
 {
-    const double *dv = linearize_entry(c->X, linearize_columns(c), 6 * i, column),
-                 *dw = dv + 3 * linearize_columns(c);
-    for (int k = 0; k < 3; k++) {
-        double *at = to + k * to_width, *turned = at + TURN * to_width;
-        for (int j = 0; j < width; j++) {
-            at[j] = c->step * dv[k * linearize_columns(c) + j];
-            turned[j] = turn[3 * k] * dw[j] + turn[3 * k + 1] * dw[linearize_columns(c) + j] +
-                        turn[3 * k + 2] * dw[2 * linearize_columns(c) + j];
+    const int columns = width * c->user_bodies;
+    to += width * c->of[body]->of_user;
+    for (int i = 0; i < c->bodies; i++) {
+        const double(*dv)[SPRAG_PANEL] = sprag_derivative_rows(&c->derivative, i);
+        double *at = to + (size_t)(STATES * c->of[i]->of_user) * (size_t)columns;
+        for (int k = 0; k < 3; k++, at += columns) {
+            const double *of = turn[i] + 3 * k;
+            for (int j = 0; j < 6; j++) {
+                at[j] = c->step * dv[k][j];
+                at[TURN * columns + j] = of[0] * dv[3][j] + of[1] * dv[4][j] + of[2] * dv[5][j];
+            }
+            memcpy(at + VELOCITY * columns, dv[k], 6 * sizeof *at);
+            memcpy(at + SPIN * columns, dv[3 + k], 6 * sizeof *at);
         }
-    }
-    for (int k = 0; k < 6; k++) {
-        memcpy(to + (VELOCITY + k) * to_width, dv + k * linearize_columns(c),
-               (size_t)width * sizeof *to);
     }
 }
 
-static void write_matrices(const component *c, double *A, double *B)
+static void clear_panel(component *c)
 {
-    const int A_width = STATES * c->user_bodies, B_width = FORCES * c->user_bodies;
+    const sprag_derivative *d = &c->derivative;
+    memset(d->panel, 0, (size_t)d->system.size * sizeof *d->panel);
+}
+
+// Solves for 6 states of a body, from `first` on.
+static void solve_states(component *c, int body, int first)
+{
+    clear_panel(c);
     for (int i = 0; i < c->bodies; i++) {
-        double R[9], turn[9];
-        const int row = STATES * c->of[i]->of_user;
-        find_turn(c, i, R, turn);
-        if (c->bodies < c->user_bodies) { // others do not act on it
-            memset(linearize_entry(A, A_width, row, 0), 0, STATES * (size_t)A_width * sizeof *A);
-            memset(linearize_entry(B, B_width, row, 0), 0, STATES * (size_t)B_width * sizeof *B);
-        }
-        for (int j = 0; j < c->bodies; j++) {
-            const int of_user = c->of[j]->of_user;
-            write_block(c, i, STATES * j, STATES, turn,
-                        linearize_entry(A, A_width, row, STATES * of_user), A_width);
-            write_block(c, i, STATES * c->bodies + FORCES * j, FORCES, turn,
-                        linearize_entry(B, B_width, row, FORCES * of_user), B_width);
-        }
-        double *own = linearize_entry(A, A_width, row, row);
-        for (int k = 0; k < 3; k++) {
-            *linearize_entry(own, A_width, k, k) += 1;
-            for (int j = 0; j < 3; j++) {
-                *linearize_entry(own, A_width, TURN + k, TURN + j) += R[3 * k + j];
-            }
+        double(*to)[SPRAG_PANEL] = sprag_derivative_rows(&c->derivative, i);
+        for (int k = 0; k < 6 && c->adjacent[body * c->bodies + i]; k++) {
+            memcpy(to[k], linearize_entry(c, i, k, body) + first, 6 * sizeof **to);
         }
     }
+    sprag_derivative_solve(&c->derivative);
+}
+
+// dv by forces needs -h of the residual's.
+static void solve_forces(component *c, int body)
+{
+    clear_panel(c);
+    for (int k = 0; k < FORCES; k++) {
+        sprag_derivative_rows(&c->derivative, body)[k][k] = c->step;
+    }
+    sprag_derivative_solve(&c->derivative);
+}
+
+// Velocities that act on their body alone act by its momentum, as forces do: the panel of forces
+// becomes that of velocities.
+static void follow_forces(component *c, int body)
+{
+    double by[6][6] = {{0}};
+    for (int k = 0; k < 3; k++) {
+        by[k][k] = c->pulled.body[body].mass / c->step;
+        for (int j = 0; j < 3; j++) {
+            by[3 + k][3 + j] = linearize_entry(c, body, 3 + k, body)[SPIN + j] / c->step;
+        }
+    }
+    for (int i = 0; i < c->derivative.system.size; i++) {
+        double sum[6] = {0}, *row = c->derivative.panel[i];
+        for (int k = 0; k < 6; k++) {
+            add_scaled(sum, row[k], by[k], 6);
+        }
+        memcpy(row, sum, sizeof sum);
+    }
+}
+
+// To the rows of bodies that others do not act on.
+static void clear_rows(const component *c, double *matrix, int width)
+{
+    const size_t columns = (size_t)(width * c->user_bodies);
+    for (int i = 0; i < c->bodies && c->bodies < c->user_bodies; i++) {
+        memset(matrix + (size_t)(STATES * c->of[i]->of_user) * columns, 0,
+               STATES * columns * sizeof *matrix);
+    }
+}
+
+static const char *write_matrices(component *c, double *A, double *B)
+{
+    double(*turn)[9] = SPRAG_TAKE_RAW(c->scratch, c->bodies, double[9]),
+    (*R)[9] = SPRAG_TAKE_RAW(c->scratch, c->bodies, double[9]);
+    if (!turn || !R) {
+        return "no memory";
+    }
+    for (int i = 0; i < c->bodies; i++) {
+        find_turn(c, i, R[i], turn[i]);
+    }
+    clear_rows(c, A, STATES);
+    clear_rows(c, B, FORCES);
+    for (int i = 0; i < c->bodies; i++) {
+        solve_states(c, i, POSITION);
+        write_columns(c, i, turn, STATES, A);
+        if (!c->is_plain) {
+            solve_states(c, i, VELOCITY);
+            write_columns(c, i, turn, STATES, A + VELOCITY);
+        }
+        solve_forces(c, i);
+        write_columns(c, i, turn, FORCES, B);
+        if (c->is_plain) {
+            follow_forces(c, i);
+            write_columns(c, i, turn, STATES, A + VELOCITY);
+        }
+        const int width = STATES * c->user_bodies, own = STATES * c->of[i]->of_user;
+        for (int k = 0; k < 3; k++) {
+            double *row = A + (size_t)(own + k) * (size_t)width + own;
+            row[k] += 1;
+            add_scaled(row + TURN * width + TURN, 1, R[i] + 3 * k, 3);
+        }
+    }
+    return NULL;
 }
 
 static const char *differentiate(component *c, double *A, double *B)
@@ -144,17 +203,12 @@ static const char *differentiate(component *c, double *A, double *B)
             return "a body turns at its greatest angular speed";
         }
     }
-    c->X = SPRAG_TAKE(c->scratch, 6 * (size_t)c->bodies * (size_t)linearize_columns(c), double);
+    c->X = SPRAG_TAKE_RAW(c->scratch, 6 * STATES * (size_t)c->bodies * (size_t)c->bodies, double);
     if (!c->X || !sprag_ode_index_bodies(&c->index, c->body, c->bodies, c->scratch)) {
         return "no memory";
     }
-    set_forces(c);
     why = linearize_ask(c);
-    if (!why) {
-        sprag_derivative_solve(&c->derivative, linearize_columns(c), c->X);
-        write_matrices(c, A, B);
-    }
-    return why;
+    return why ? why : write_matrices(c, A, B);
 }
 
 // ---- all bodies

@@ -1,11 +1,11 @@
-// Derivatives of the residual with respect to states, by differences: a body is displaced, ODE is
-// asked again for its joints alone, its contacts and what it does free, and the residual of these
-// changes at the same velocities.
+// Derivatives of the residual with respect to states, by differences: bodies are displaced, ODE is
+// asked again for them and their joints, contacts are found again, and the residual of these
+// changes at the same velocities. Loads of joints that draw an island tight are found again from
+// the rows.
 //
-// More depends on a body than these in an island that joints draw tight: ODE is asked for it as a
-// whole. Displaced bodies with a neighbour in common would mix in the residual;
-// others are displaced together, so that the number of evaluations does not grow with the length of
-// a chain (Curtis, Powell, Reid: On the Estimation of Sparse Jacobian Matrices, 1974).
+// Displaced bodies with a neighbour in common would mix in the residual; others are displaced
+// together, so that the number of evaluations does not grow with the length of a chain (Curtis,
+// Powell, Reid: On the Estimation of Sparse Jacobian Matrices, 1974).
 #include <math.h>
 #include <string.h>
 
@@ -14,50 +14,60 @@
 // m, rad, m/s, rad/s: displacement of a difference. Larger: truncation errors; smaller: rounding.
 static const double DISPLACEMENT = 1e-7;
 
-static void displace_along(const subject *s, int state)
-{
-    double way[STATES] = {0};
-    way[state] = DISPLACEMENT;
-    linearize_displace(s, way);
-}
-
-// Takes the change of the residual at a body and its neighbours, by a state of the body, and sets
-// it to 0.
-static void take_column(component *c, int body, int state)
-{
-    for (int i = 0; i < c->bodies; i++) {
-        if (!c->adjacent[body * c->bodies + i]) {
-            continue;
-        }
-        for (int k = 0; k < 6; k++) {
-            *linearize_entry(c->X, linearize_columns(c), 6 * i + k, STATES * body + state) =
-                -c->change[i][k] / DISPLACEMENT;
-            c->change[i][k] = 0;
-        }
-    }
-}
-
-// ---- bodies, joints and contacts, each alone
-
 static const char *const comes_or_goes =
     "a contact or a joint's row comes or goes with the slightest motion";
 static const char *const contact_goes = "a contact goes with the slightest motion";
 static const char *const not_pulled = "no memory, or a state that is not finite";
 
-// Asks for the rows of a joint. false: their number is another.
-static bool ask_link(const component *c, const link *l, sprag_row *row)
+enum { ALL = -1 }; // in place of a colour
+
+// ---- bodies and joints
+
+// false: the number of rows is another.
+static bool ask_link(component *c, const link *l)
 {
+    const sprag_row *base = &c->pulled.row[l->row];
+    sprag_row row[ODE_ROWS_MAX];
     int rows = sprag_ode_count_rows(l->joint).rows;
     if (rows > ODE_ROWS_MAX) {
         return false;
     }
     rows = sprag_ode_pull_rows(row, l->joint, rows, c->world->id, c->step, &c->index, NULL);
-    for (int side = 0; side < 2; side++) { // a motor at its stop has pushed them
-        if (l->body[side] >= 0) {
-            sprag_ode_set_accumulators(c->body[l->body[side]], c->pulled.force[l->body[side]]);
-        }
+    for (int i = 0; i < rows && rows == l->rows; i++) {
+        c->near.row[l->row + i] = row[i];
+        c->near.row[l->row + i].guess = base[i].guess;
     }
     return rows == l->rows;
+}
+
+static bool is_of(const component *c, int body, int colour)
+{
+    return colour == ALL || (body >= 0 && c->of[body]->colour == colour);
+}
+
+// Asks for the bodies of a colour and their joints. A motor at its stop pushes bodies when its rows
+// are asked for. velocities: these are all that is displaced. false: the number of rows is another.
+static bool ask_bodies(component *c, int colour, bool velocities)
+{
+    dVector3 gravity;
+    bool same = true;
+    dWorldGetGravity(c->world->id, gravity);
+    for (int j = 0; j < c->links && same; j++) {
+        const link *l = &c->link[j];
+        bool here = is_of(c, l->body[0], colour) || is_of(c, l->body[1], colour);
+        here &= !velocities || l->has_velocity;
+        same = !(here || c->has_pushes) || ask_link(c, l);
+    }
+    for (int i = 0; i < c->bodies; i++) {
+        if (is_of(c, i, colour) || c->has_pushes) {
+            double now[6];
+            sprag_ode_pull_body(&c->near.body[i], c->body[i], gravity, c->step);
+            sprag_ode_read_accumulators(c->body[i], now);
+            c->has_pushes |= memcmp(now, c->pulled.force[i], sizeof now) != 0;
+        }
+        sprag_ode_set_accumulators(c->body[i], c->pulled.force[i]);
+    }
+    return same;
 }
 
 static bool rows_are_same(const sprag_row *a, const sprag_row *b)
@@ -66,48 +76,63 @@ static bool rows_are_same(const sprag_row *a, const sprag_row *b)
            a->compliance == b->compliance && a->lo == b->lo && a->hi == b->hi;
 }
 
-// Are the rows of a joint, asked for now, those of the problem?
-static bool is_same_link(const component *c, const link *l)
+static bool bodies_are_same(const sprag_body *a, const sprag_body *b)
 {
-    sprag_row row[ODE_ROWS_MAX];
-    bool same = ask_link(c, l, row);
-    for (int i = 0; i < l->rows && same; i++) {
-        same = rows_are_same(&row[i], &c->pulled.row[l->row + i]);
+    return memcmp(a->inertia, b->inertia, sizeof a->inertia) == 0 &&
+           memcmp(a->free_velocity, b->free_velocity, sizeof a->free_velocity) == 0;
+}
+
+// Adds the loads of the problem near.
+static const char *add_loads(component *c)
+{
+    ode_problem *near = &c->near;
+    const ode_problem none = {0};
+    near->problem.rows = near->joint_rows;
+    near->load = none.load, near->loaded = none.loaded, near->loadeds = 0;
+    near->stiffened_body = none.stiffened_body, near->stiffened_bodies = 0;
+    near->stiffened_distance = none.stiffened_distance, near->stiffened_distances = 0;
+    sprag_ode_stiffen(near, c->world->warm_start, c->trial_scratch);
+    if (c->trial_scratch->failed) {
+        return not_pulled;
     }
-    return same;
+    return near->problem.rows != c->pulled.problem.rows ? comes_or_goes
+           : sprag_ode_arcs_differ(&c->pulled, near)
+               ? "a joint's arc begins or ends with the slightest motion"
+               : NULL;
 }
 
-static void ask_body(const component *c, int i, sprag_body *body)
+// May what concerns these bodies (the second may be -1) differ in the problem near?
+static bool may_differ(const component *c, int a, int b, int colour)
 {
-    dVector3 gravity;
-    dWorldGetGravity(c->world->id, gravity);
-    sprag_ode_pull_body(body, c->body[i], gravity, c->step);
+    return c->is_tight || c->has_pushes || is_of(c, a, colour) || is_of(c, b, colour);
 }
 
-static bool is_same_body(const component *c, int i)
+// Adds the change of the residual by the problem near, and takes the displacement out of it.
+static const char *take_near(component *c, int colour)
 {
-    sprag_body body;
-    ask_body(c, i, &body);
-    return memcmp(body.inertia, c->pulled.body[i].inertia, sizeof body.inertia) == 0 &&
-           memcmp(body.free_velocity, c->pulled.body[i].free_velocity, sizeof body.free_velocity) ==
-               0;
-}
-
-// Are all bodies and joints, asked for alone, those of the island?
-static bool stand_alone(const component *c)
-{
-    bool alone = !c->pulled.arcs && !c->world->settings.stiffness.speculative &&
-                 c->pulled.problem.rows == c->pulled.joint_rows;
-    for (int i = 0; i < c->bodies && alone; i++) {
-        alone = is_same_body(c, i);
+    const ode_problem *near = &c->near, *pulled = &c->pulled;
+    const char *why = c->is_tight ? add_loads(c) : NULL;
+    for (int i = 0; i < c->bodies; i++) {
+        if (may_differ(c, i, i, colour)) {
+            if (!why && !bodies_are_same(&near->body[i], &pulled->body[i])) {
+                sprag_derivative_add_body(&c->derivative, i, &near->body[i], c->change[i]);
+            }
+            near->body[i] = c->alone_body[i];
+        }
     }
-    for (int j = 0; j < c->links && alone; j++) {
-        alone = is_same_link(c, &c->link[j]);
+    for (int i = 0; i < near->problem.rows; i++) {
+        const int *body = near->row[i].body;
+        if (may_differ(c, body[0], body[1], colour)) {
+            if (!why && !rows_are_same(&near->row[i], &pulled->row[i])) {
+                sprag_derivative_add_row(&c->derivative, i, &near->row[i], c->change);
+            }
+            near->row[i] = c->alone_row[i];
+        }
     }
-    return alone;
+    return why;
 }
 
-// The rows of each joint in the problem.
+// Of each joint in the problem.
 static void find_rows(component *c)
 {
     for (int j = 0, row = 0; j < c->links; j++) {
@@ -120,35 +145,36 @@ static void find_rows(component *c)
     }
 }
 
-// Finds the joints whose rows depend on velocities: these are different for all bodies at once.
-static void find_velocity_links(component *c)
+// Asks for all, without displacement.
+static const char *ask_alone(component *c)
 {
-    for (int i = 0; i < c->bodies; i++) {
-        double way[STATES] = {0};
-        for (int k = VELOCITY; k < STATES; k++) {
-            way[k] = DISPLACEMENT * (1 + fmod(0.618 * (STATES * i + k), 1));
-        }
-        linearize_displace(c->of[i], way);
+    const size_t bodies = (size_t)c->bodies, rows = (size_t)c->pulled.joint_rows,
+                 most = rows + 2 * (size_t)c->pulled.distances;
+    c->near = c->pulled;
+    c->near.body = SPRAG_TAKE_RAW(c->scratch, bodies, sprag_body);
+    c->near.row = SPRAG_TAKE_RAW(c->scratch, most, sprag_row);
+    c->alone_body = SPRAG_TAKE_RAW(c->scratch, bodies, sprag_body);
+    c->alone_row = SPRAG_TAKE_RAW(c->scratch, most, sprag_row);
+    if (c->scratch->failed) {
+        return not_pulled;
     }
-    for (int j = 0; j < c->links; j++) {
-        c->link[j].has_velocity = !is_same_link(c, &c->link[j]);
-    }
-    for (int i = 0; i < c->bodies; i++) {
-        linearize_put_back(c->of[i]);
-    }
-}
-
-static const char *add_link(component *c, const link *l)
-{
-    sprag_row row[ODE_ROWS_MAX];
-    if (!ask_link(c, l, row)) {
+    find_rows(c);
+    if (!ask_bodies(c, ALL, false)) {
         return comes_or_goes;
     }
-    for (int i = 0; i < l->rows; i++) {
-        sprag_derivative_add_row(&c->derivative, l->row + i, &row[i], c->change);
+    memcpy(c->alone_body, c->near.body, bodies * sizeof *c->alone_body);
+    memcpy(c->alone_row, c->near.row, rows * sizeof *c->alone_row);
+    c->is_tight = c->pulled.problem.rows > c->pulled.joint_rows;
+    for (size_t i = 0; i < bodies; i++) {
+        c->is_tight |= !bodies_are_same(&c->alone_body[i], &c->pulled.body[i]);
+    }
+    for (size_t i = 0; i < rows; i++) {
+        c->is_tight |= !rows_are_same(&c->alone_row[i], &c->pulled.row[i]);
     }
     return NULL;
 }
+
+// ---- contacts
 
 static bool is_pair(const int *a, const int *b)
 {
@@ -212,121 +238,58 @@ static const char *add_pair(component *c, const contact *of)
     return result == SPRAG_OK ? NULL : not_pulled;
 }
 
-// The change of the residual by a body that is displaced.
-static const char *add_all_of(component *c, int body, int state)
+// ---- columns of X
+
+// Takes the change of the residual at a body and its neighbours, by a state of the body, and sets
+// it to 0.
+static void take_column(component *c, int body, int state)
+{
+    for (int i = 0; i < c->bodies; i++) {
+        for (int k = 0; k < 6 && c->adjacent[body * c->bodies + i]; k++) {
+            linearize_entry(c, i, k, body)[state] = -c->change[i][k] / DISPLACEMENT;
+            c->change[i][k] = 0;
+        }
+    }
+}
+
+// Adds the change of the residual by the contacts of a colour.
+static const char *add_contacts(component *c, int colour)
 {
     const char *why = NULL;
-    sprag_body near = c->pulled.body[body];
-    if (state >= VELOCITY && state < SPIN) {
-        near.free_velocity[state - VELOCITY] += DISPLACEMENT;
-    } else if (state >= TURN) {
-        ask_body(c, body, &near);
-    }
-    if (state >= TURN) {
-        sprag_derivative_add_body(&c->derivative, body, &near, c->change[body]);
-    }
-    for (int j = 0; j < c->links && !why; j++) {
-        const link *l = &c->link[j];
-        bool here = l->body[0] == body || l->body[1] == body;
-        why = here && (state < VELOCITY || l->has_velocity) ? add_link(c, l) : NULL;
-    }
     for (int i = 0; i < c->contacts && !why; i++) {
         const contact *of = &c->contact[i];
-        bool here = of->body[0] == body || of->body[1] == body;
+        bool here = is_of(c, of->body[0], colour) || is_of(c, of->body[1], colour);
         for (int k = 0; k < i && here; k++) { // once a pair
             here = !is_pair(c->contact[k].body, of->body);
         }
         why = here ? add_pair(c, of) : NULL;
     }
-    return why;
-}
-
-static void restore_contacts(component *c)
-{
     for (int i = 0; i < c->contacts; i++) {
         linearize_restore_contact(&c->contact[i]);
     }
-}
-
-static const char *ask_each(component *c)
-{
-    const char *why = NULL;
-    find_velocity_links(c);
-    for (int body = 0; body < c->bodies; body++) {
-        for (int state = 0; state < STATES && !why; state++) {
-            displace_along(c->of[body], state);
-            why = add_all_of(c, body, state);
-            linearize_put_back(c->of[body]);
-            restore_contacts(c);
-            take_column(c, body, state);
-        }
-    }
     return why;
 }
 
-// ---- the island as a whole
-
-// Of the residual, by what is displaced now.
-static const char *change_of(component *c)
+// The columns of a state of the bodies of a colour.
+static const char *ask_state(component *c, int colour, int state)
 {
-    ode_problem trial;
-    const world_state *w = c->world;
+    double way[STATES] = {0};
+    way[state] = DISPLACEMENT;
+    for (int i = 0; i < c->bodies; i++) {
+        if (is_of(c, i, colour)) {
+            linearize_displace(c->of[i], way);
+        }
+    }
     sprag_scratch_reset(c->trial_scratch);
-    sprag_result result = sprag_ode_pull(&trial, w->id, &c->island, c->step, &w->settings.stiffness,
-                                         w->warm_start, c->trial_scratch);
-    sprag_ode_restore(&trial);
-    const sprag_problem *problem = &trial.problem;
-    if (result == SPRAG_OK && (problem->contacts != c->pulled.problem.contacts ||
-                               problem->rows != c->pulled.problem.rows)) {
-        return comes_or_goes;
-    }
-    if (result == SPRAG_OK && sprag_ode_arcs_differ(&c->pulled, &trial)) {
-        return "a joint's arc begins or ends with the slightest motion";
-    }
-    memset(c->change, 0, (size_t)c->bodies * sizeof *c->change);
-    int most = problem->contacts > c->bodies ? problem->contacts : c->bodies;
-    int *same = SPRAG_TAKE_RAW(c->trial_scratch, most, int);
-    if (result != SPRAG_OK || !same) {
-        return not_pulled;
-    }
-    for (int i = 0; i < most; i++) {
-        same[i] = i;
+    const char *why =
+        ask_bodies(c, colour, state >= VELOCITY) ? take_near(c, colour) : comes_or_goes;
+    if (!why && (state < VELOCITY || !c->is_plain)) {
+        why = add_contacts(c, colour);
     }
     for (int i = 0; i < c->bodies; i++) {
-        sprag_derivative_add_body(&c->derivative, i, &problem->body[i], c->change[i]);
-    }
-    for (int i = 0; i < problem->rows; i++) {
-        sprag_derivative_add_row(&c->derivative, i, &problem->row[i], c->change);
-    }
-    result = sprag_derivative_add_contacts(&c->derivative, problem, same, same, c->trial_scratch,
-                                           c->change);
-    return result == SPRAG_OK ? NULL : "no memory";
-}
-
-// The change of the residual with bodies of a colour displaced along a state.
-static const char *displaced_change(component *c, int colour, int state)
-{
-    const char *why = NULL;
-    for (int i = 0; i < c->bodies; i++) {
-        if (c->of[i]->colour == colour) {
-            displace_along(c->of[i], state);
-        }
-    }
-    for (int i = 0; i < c->contacts && state < VELOCITY && !why; i++) {
-        bool moved = false;
-        for (int side = 0; side < 2; side++) {
-            int b = c->contact[i].body[side];
-            moved |= b >= 0 && c->of[b]->colour == colour;
-        }
-        if (moved && !linearize_move_contact(&c->contact[i])) {
-            why = contact_goes;
-        }
-    }
-    why = why ? why : change_of(c);
-    restore_contacts(c);
-    for (int i = 0; i < c->bodies; i++) {
-        if (c->of[i]->colour == colour) {
+        if (is_of(c, i, colour)) {
             linearize_put_back(c->of[i]);
+            take_column(c, i, state);
         }
     }
     return why;
@@ -360,25 +323,47 @@ static int colour_bodies(component *c)
     return colours;
 }
 
-static const char *ask_whole(component *c)
+// Finds what depends on velocities: it is different for all bodies at once.
+static const char *ask_velocities(component *c)
 {
-    const char *why = NULL;
-    int colours = colour_bodies(c);
-    for (int colour = 0; colour < colours; colour++) {
-        for (int state = 0; state < STATES && !why; state++) {
-            why = displaced_change(c, colour, state);
-            for (int i = 0; i < c->bodies && !why; i++) {
-                if (c->of[i]->colour == colour) {
-                    take_column(c, i, state);
-                }
-            }
+    c->is_plain = !c->is_tight;
+    for (int i = 0; i < c->bodies; i++) {
+        double way[STATES] = {0};
+        for (int k = VELOCITY; k < STATES; k++) {
+            way[k] = DISPLACEMENT * (1 + fmod(0.618 * (STATES * i + k), 1));
         }
+        linearize_displace(c->of[i], way);
+    }
+    const char *why = ask_bodies(c, ALL, false) ? add_contacts(c, ALL) : comes_or_goes;
+    for (int j = 0; j < c->links; j++) {
+        link *l = &c->link[j];
+        for (int i = l->row; i < l->row + l->rows; i++) {
+            l->has_velocity |= !rows_are_same(&c->near.row[i], &c->alone_row[i]);
+        }
+        c->is_plain &= !l->has_velocity;
+    }
+    memcpy(c->near.body, c->alone_body, (size_t)c->bodies * sizeof *c->alone_body);
+    memcpy(c->near.row, c->alone_row, (size_t)c->pulled.joint_rows * sizeof *c->alone_row);
+    for (int i = 0; i < c->bodies; i++) {
+        for (int k = 0; k < 6; k++) {
+            c->is_plain &= c->change[i][k] == 0;
+            c->change[i][k] = 0;
+        }
+        linearize_put_back(c->of[i]);
     }
     return why;
 }
 
 const char *linearize_ask(component *c)
 {
-    find_rows(c);
-    return stand_alone(c) ? ask_each(c) : ask_whole(c);
+    const char *why = ask_alone(c);
+    why = why ? why : ask_velocities(c);
+    const int colours = colour_bodies(c);
+    for (int colour = 0; colour < colours && !why; colour++) {
+        for (int state = 0; state < STATES && !why; state++) {
+            bool is_known = c->is_plain && state >= VELOCITY && state < SPIN;
+            why = is_known ? NULL : ask_state(c, colour, state);
+        }
+    }
+    return why;
 }

@@ -48,21 +48,25 @@ typedef struct component {
     bool *adjacent; // bodies x bodies
     ode_problem pulled;
     sprag_derivative derivative;
+    // of linearize_ask.c:
+    ode_problem near;       // the problem of displaced bodies, without contacts
+    sprag_body *alone_body; // as ODE gives them where nothing is displaced, before loads are known
+    sprag_row *alone_row;
+    bool is_tight;       // loads change bodies or rows
+    bool has_pushes;     // a motor pushes at its stop: the forces on bodies depend on their joints
+    bool is_plain;       // velocities before the step act on their body alone
     double (*change)[6]; // bodies, of the residual
-    double *X;           // 6 rows a body, of columns(): the residual's derivatives, then dv
+    double *X; // 6 rows a body of 12 columns a body: minus the derivatives of the residual by the
+               // states of neighbours; others are not set
     // of a pair with contacts:
     int *pair_contact; // which of the problem's
     dJointID *pair_joint;
 } component;
 
-static inline int linearize_columns(const component *c)
+// Of X: of a body's residual by the states of another.
+static inline double *linearize_entry(const component *c, int body, int k, int other)
 {
-    return (STATES + FORCES) * c->bodies;
-}
-
-static inline double *linearize_entry(double *matrix, int columns, int row, int column)
-{
-    return matrix + (size_t)row * (size_t)columns + (size_t)column;
+    return c->X + ((size_t)(6 * body + k) * (size_t)c->bodies + (size_t)other) * STATES;
 }
 
 // ---- linearize_displace.c
@@ -81,8 +85,8 @@ void linearize_restore_contact(const contact *c);
 
 // ---- linearize_ask.c
 
-// Sets the columns of X of all states to minus the derivatives of the residual. NULL, or the reason
-// why there are none.
+// Sets X; if the component is plain, without the columns of linear velocities. NULL, or the reason
+// why there are no derivatives.
 const char *linearize_ask(component *c);
 
 #endif

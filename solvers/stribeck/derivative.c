@@ -49,7 +49,7 @@ sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *pro
         return result;
     }
     d->velocity = SPRAG_TAKE(scratch, system->size, double);
-    d->panel = SPRAG_TAKE_RAW(scratch, SPRAG_PANEL * (size_t)system->size, double);
+    d->panel = SPRAG_TAKE_RAW(scratch, system->size, double[SPRAG_PANEL]);
     d->row_impulse = SPRAG_TAKE(scratch, system->equations, double);
     d->impulse = SPRAG_TAKE(scratch, system->points, double[6]);
     d->slope = SPRAG_TAKE(scratch, system->points, double[6][6]);
@@ -186,57 +186,19 @@ sprag_result sprag_derivative_add_contacts(const sprag_derivative *d, const spra
     return SPRAG_OK;
 }
 
-// The columns of a panel from X, in the order of elimination. Returns the first place with a number
-// that is not 0, or the number of places.
-static int fill_panel(const sprag_derivative *d, const double *X, int columns, int count)
+double (*sprag_derivative_rows(const sprag_derivative *d, int body))[SPRAG_PANEL]
+{
+    const sprag_blocks *blocks = &((const sprag_space6 *)d->system.chart)->blocks;
+    return is_fixed(d, body) ? NULL : d->panel + 6 * blocks->rank[d->node_of[body]];
+}
+
+void sprag_derivative_solve(sprag_derivative *d)
 {
     const sprag_blocks *blocks = &((const sprag_space6 *)d->system.chart)->blocks;
     static const double zero[6][SPRAG_PANEL];
-    int first = blocks->n;
-    for (int b = 0; b < d->problem->bodies; b++) {
-        double panel[6][SPRAG_PANEL] = {{0}};
-        for (int k = 0; k < 6; k++) {
-            const double *from = X + (size_t)(6 * b + k) * (size_t)columns;
-            if (count == SPRAG_PANEL) { // a length that compilers know
-                memcpy(panel[k], from, sizeof panel[k]);
-            } else {
-                memcpy(panel[k], from, (size_t)count * sizeof *from);
-            }
-        }
-        if (!is_fixed(d, b)) {
-            const int place = blocks->rank[d->node_of[b]];
-            memcpy(d->panel + (size_t)(6 * place) * SPRAG_PANEL, panel, sizeof panel);
-            bool any = memcmp(panel, zero, sizeof panel) != 0;
-            first = any && place < first ? place : first;
-        }
+    int first = 0;
+    while (first < blocks->n && memcmp(d->panel + 6 * first, zero, sizeof zero) == 0) {
+        first++;
     }
-    return first;
-}
-
-static void empty_panel(const sprag_derivative *d, double *X, int columns, int count)
-{
-    const sprag_blocks *blocks = &((const sprag_space6 *)d->system.chart)->blocks;
-    for (int b = 0; b < d->problem->bodies; b++) {
-        for (int k = 0; k < 6 && !is_fixed(d, b); k++) {
-            const int place = blocks->rank[d->node_of[b]];
-            const double *from = d->panel + (size_t)(6 * place + k) * SPRAG_PANEL;
-            double *to = X + (size_t)(6 * b + k) * (size_t)columns;
-            if (count == SPRAG_PANEL) {
-                memcpy(to, from, SPRAG_PANEL * sizeof *to);
-            } else {
-                memcpy(to, from, (size_t)count * sizeof *to);
-            }
-        }
-    }
-}
-
-void sprag_derivative_solve(sprag_derivative *d, int columns, double *X)
-{
-    const sprag_space6 *space = d->system.chart;
-    for (int column = 0; column < columns; column += SPRAG_PANEL) {
-        const int count = columns - column < SPRAG_PANEL ? columns - column : SPRAG_PANEL;
-        int first = fill_panel(d, X + column, columns, count);
-        sprag_blocks_solve_panel(&space->blocks, first, d->panel);
-        empty_panel(d, X + column, columns, count);
-    }
+    sprag_blocks_solve_panel(blocks, first, d->panel[0]);
 }

@@ -29,7 +29,7 @@ typedef struct sprag_derivative {
     double *velocity;                   // of the nodes, m/s, rad/s
     double (*impulse)[6], *row_impulse; // points, equations: g
     double (*slope)[6][6];              // points: G
-    double *panel;                      // SPRAG_PANEL right-hand sides
+    double (*panel)[SPRAG_PANEL];       // size: right-hand sides, in the order of elimination
 } sprag_derivative;
 
 // solution: of the problem, found with these options. All memory is in the scratch, and the problem
@@ -52,8 +52,10 @@ sprag_result sprag_derivative_add_contacts(const sprag_derivative *d, const spra
                                            const int *body, const int *contact,
                                            sprag_scratch *scratch, double (*change)[6]);
 
-// X = K^-1 X. X: 6 rows a body (N s -> m/s) of `columns` numbers. Rows of kinematic bodies are left
-// as they are.
-void sprag_derivative_solve(sprag_derivative *d, int columns, double *X);
+// The rows of a body (N s, N m s; m/s, rad/s) in the panel. NULL: it is kinematic.
+double (*sprag_derivative_rows(const sprag_derivative *d, int body))[SPRAG_PANEL];
+
+// panel = K^-1 panel.
+void sprag_derivative_solve(sprag_derivative *d);
 
 #endif

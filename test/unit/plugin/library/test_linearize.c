@@ -250,6 +250,25 @@ START_TEST(chains)
 }
 END_TEST
 
+// A link whose motor drives it into its stop, where ODE pushes the body, and a chain.
+START_TEST(motor_at_a_stop)
+{
+    rig s = open_rig("");
+    dJointID hinge = dJointCreateHinge(s.world, 0);
+    dJointAttach(hinge, add_box(&s, false, 1, 1, 1, 2), NULL);
+    dJointSetHingeAnchor(hinge, 0.8, 1, 2);
+    dJointSetHingeAxis(hinge, 0.2, 1, 0);
+    dJointSetHingeParam(hinge, dParamHiStop, 0.1);
+    dJointSetHingeParam(hinge, dParamVel, 1);
+    dJointSetHingeParam(hinge, dParamFMax, 20);
+    dJointSetHingeParam(hinge, dParamFudgeFactor, 0.3);
+    add_chain(&s, 3);
+    run(&s, 40);
+    compare_with_differences(&s, 1e-5);
+    close_rig(&s);
+}
+END_TEST
+
 // Arcs have limits. At the limit of one there are no derivatives, and the reason is told.
 START_TEST(arcs_begin_and_end)
 {
@@ -700,6 +719,7 @@ static Suite *linearize_suite(void)
     tcase_set_timeout(exact, 60);
     tcase_add_test(exact, flight);
     tcase_add_loop_test(exact, chains, 0, 6);
+    tcase_add_test(exact, motor_at_a_stop);
     tcase_add_test(exact, arcs_begin_and_end);
     tcase_add_loop_test(exact, boxes_on_a_plane, 0, 2);
     tcase_add_test(exact, softness_follows_effort);
