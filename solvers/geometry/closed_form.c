@@ -56,13 +56,13 @@ static double out_of_cylinder(double radius, double half, double on[3], double n
     return r - radius;
 }
 
-// Signed distance (m) of a point to a core other than a polytope or a half-space. x: in, the point
-// in the axes of the core; out, the nearest point of its surface. n: the unit normal there,
-// outwards.
+// Signed distance (m) of a point to a core other than a half-space; of polytopes, to a triangle. x:
+// in, the point in the axes of the core; out, the nearest point of its surface. n: the unit normal
+// there, outwards.
 static double from_point(const sprag_shape *shape, double x[3], double n[3])
 {
     const double at[3] = {x[0], x[1], x[2]};
-    double r;
+    double r, distance, any[3] = {1, 0, 0}; // the normal on a point or a segment
     n[0] = n[1] = n[2] = 0;
     switch (shape->kind) {
     case SPRAG_CAPSULE:
@@ -93,18 +93,27 @@ static double from_point(const sprag_shape *shape, double x[3], double n[3])
         }
         x[2] = clamp(x[2], -shape->half[2], shape->half[2]);
         break;
-    case SPRAG_SPHERE:
     case SPRAG_POLYTOPE:
+        memcpy(any, shape->polytope->normal[0], sizeof any);
+        if (sprag_triangle_nearest(shape->polytope->vertex, at, x)) {
+            subtract3(at, x, n);
+            distance = dot3(any, n);
+            for (int k = 0; k < 3; k++) {
+                n[k] = copysign(1, distance) * any[k];
+            }
+            return fabs(distance);
+        }
+        break;
+    case SPRAG_SPHERE:
     case SPRAG_PLANE:
     case SPRAG_SHAPE_KINDS:
         x[0] = x[1] = x[2] = 0;
         break;
     }
-    double distance;
     subtract3(at, x, n);
     distance = norm3(n);
-    if (!normalise3(n)) { // on a point or a segment: any normal will do
-        memcpy(n, (double[3]){1, 0, 0}, 3 * sizeof *n);
+    if (!normalise3(n)) {
+        memcpy(n, any, sizeof any);
     }
     return distance;
 }

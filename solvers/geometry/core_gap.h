@@ -32,7 +32,7 @@ bool sprag_cores_set(const sprag_shape *const shape[2], const sprag_pose *const 
 double sprag_interval_gap(double half0, double half1, double at, double end[2]);
 
 // Closed forms. plane, sphere: 0 or 1, the core that is one. The other core of a sphere may be
-// anything but a polytope or a plane.
+// anything but a plane; of polytopes, a triangle.
 void sprag_core_gap_plane(const sprag_core core[2], int plane, sprag_core_gap *a);
 void sprag_core_gap_sphere(const sprag_core core[2], int sphere, sprag_core_gap *a);
 

@@ -1,6 +1,6 @@
 // Chooses the algorithm by the kinds of the shapes, adds their radii and completes the manifold:
-// closed forms for half-spaces, spheres and parallel cylinders, 15 directions for two boxes, a
-// search for anything else.
+// closed forms for half-spaces, spheres (not to all polytopes) and parallel cylinders, 15
+// directions for two boxes, a search for anything else.
 #include "gap.h"
 
 #include <float.h>
@@ -69,6 +69,13 @@ static int known_vertex(const sprag_core core[2], int side, const sprag_gap_memo
     return vertex < sprag_core_vertices(&core[side]) ? vertex : -1;
 }
 
+// Has the distance of a point to it a closed form?
+static bool is_simple(const sprag_shape *shape)
+{
+    return shape->kind != SPRAG_POLYTOPE ||
+           (shape->polytope->vertices == 3 && shape->polytope->faces == 2);
+}
+
 // The distance of the cores. last: a vertex to start from of each.
 static void measure(const sprag_core core[2], double reach, double margin, const int last[2],
                     sprag_gap_memory *memory, sprag_core_gap *a, sprag_manifold *manifold)
@@ -80,8 +87,8 @@ static void measure(const sprag_core core[2], double reach, double margin, const
             memory->count = 1;
             memcpy(memory->vertex[0], last, sizeof memory->vertex[0]);
         }
-    } else if ((kind[0] == SPRAG_SPHERE && kind[1] != SPRAG_POLYTOPE) ||
-               (kind[1] == SPRAG_SPHERE && kind[0] != SPRAG_POLYTOPE)) {
+    } else if ((kind[0] == SPRAG_SPHERE && is_simple(core[1].shape)) ||
+               (kind[1] == SPRAG_SPHERE && is_simple(core[0].shape))) {
         sprag_core_gap_sphere(core, kind[0] != SPRAG_SPHERE, a);
     } else if (kind[0] == SPRAG_BOX && kind[1] == SPRAG_BOX) {
         two_boxes(core, reach, margin, a, manifold);

@@ -66,8 +66,8 @@ bool sprag_triangle_manifold(const sprag_shape *const shape[2], const sprag_pose
 // The unit normal (world) of the first face of a triangle with two faces. false: the shape is none.
 bool sprag_gap_front(const sprag_shape *triangle, const sprag_pose *pose, double normal[3]);
 
-// The point (m) of a triangle that is nearest to another.
-void sprag_triangle_nearest(const double corner[3][3], const double at[3], double nearest[3]);
+// The point (m) of a triangle that is nearest to another. true: it is within, not on the rim.
+bool sprag_triangle_nearest(const double corner[3][3], const double at[3], double nearest[3]);
 
 // Is the point on the triangle, or no farther (m) from it than this?
 bool sprag_triangle_has(const double corner[3][3], const double at[3], double near);

@@ -16,7 +16,7 @@ bool sprag_gap_front(const sprag_shape *triangle, const sprag_pose *pose, double
     return flat;
 }
 
-void sprag_triangle_nearest(const double corner[3][3], const double at[3], double nearest[3])
+bool sprag_triangle_nearest(const double corner[3][3], const double at[3], double nearest[3])
 {
     double edge[3][3], normal[3], least = INFINITY;
     bool within = true;
@@ -48,6 +48,7 @@ void sprag_triangle_nearest(const double corner[3][3], const double at[3], doubl
         memcpy(nearest, at, 3 * sizeof *at);
         add_scaled(nearest, -dot3(normal, from) / dot3(normal, normal), normal, 3);
     }
+    return within;
 }
 
 bool sprag_triangle_has(const double corner[3][3], const double at[3], double near)
