@@ -309,10 +309,11 @@ bool compliant_belongs_to_neighbour(compliant_run *run, const double *x, int gua
 // ---- contact.c
 
 typedef enum compliant_detail {
-    COMPLIANT_GAP,    // the gap and one point
-    COMPLIANT_POINTS, // all points that overlap
-    COMPLIANT_FORCES, // and their forces
-    COMPLIANT_RATES,  // and the rates of these
+    COMPLIANT_GAP,        // the gap and one point
+    COMPLIANT_OWN_POINTS, // all points, of triangles those of their neighbours, too
+    COMPLIANT_POINTS,     // all points that overlap
+    COMPLIANT_FORCES,     // and their forces
+    COMPLIANT_RATES,      // and the rates of these
 } compliant_detail;
 
 // Contact of a pair at a state.
@@ -344,6 +345,9 @@ void compliant_update_forces(const compliant_run *run, const double *x, int guar
 // All points with a gap below `margin` (m); without forces.
 void compliant_find_points(compliant_run *run, const double *x, int guard, double margin,
                            compliant_contact *contact);
+// All points of the pair, those that belong to a neighbour, too.
+void compliant_find_own_points(compliant_run *run, const double *x, int guard,
+                               compliant_contact *contact);
 // Points that approach faster than `least` (m/s) pass one another: the gap closes no half as fast
 // as the normal says while the bodies move on by a few times `touch` (m). An edge that meets
 // another one has the normal of either face, so a box that slides from one box onto the next would

@@ -268,7 +268,7 @@ static void find_contact(compliant_run *run, const double *x, int guard, complia
     if (c->gap.beyond) {
         return;
     }
-    if (detail != COMPLIANT_GAP &&
+    if (detail > COMPLIANT_OWN_POINTS &&
         compliant_belongs_to_neighbour(run, x, guard, &c->gap, &c->deepest)) {
         return;
     }
@@ -305,6 +305,11 @@ void compliant_find_points(compliant_run *run, const double *x, int guard, doubl
                            compliant_contact *c)
 {
     find_contact(run, x, guard, COMPLIANT_POINTS, margin, NULL, c);
+}
+
+void compliant_find_own_points(compliant_run *run, const double *x, int guard, compliant_contact *c)
+{
+    find_contact(run, x, guard, COMPLIANT_OWN_POINTS, INFINITY, NULL, c);
 }
 
 void compliant_update_gap(compliant_run *run, int guard)

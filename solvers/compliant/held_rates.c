@@ -149,7 +149,7 @@ static void add_differences(compliant_run *run, const double *x, int guard,
     for (int sign = -1; sign <= 1; sign += 2) {
         compliant_contact moved;
         move(run, x, guard, sign * span);
-        compliant_find_points(run, x, guard, INFINITY, &moved);
+        compliant_find_own_points(run, x, guard, &moved);
         for (int i = first; i < held->points && moved.count > 0; i++) {
             const sprag_contact *contact = &held->contact[i];
             double u[3];

@@ -444,6 +444,44 @@ START_TEST(nothing_passes_a_sheet)
 }
 END_TEST
 
+static double hill(double x, double y)
+{
+    return 0.1 * sin(x) * cos(0.8 * y);
+}
+
+static dReal height_at(void *data, int i, int j)
+{
+    const double *cell = data;
+    return hill((i - 50) * *cell, (j - 50) * *cell);
+}
+
+// A box slides and tips on edges of a heightfield that cross its own.
+START_TEST(box_crosses_edges_of_hills)
+{
+    double cell = 0.2, most = 0;
+    scene s = open_scene(steps[_i], 0.8, 0);
+    dMatrix3 up;
+    dHeightfieldDataID heights = dGeomHeightfieldDataCreate();
+    dGeomHeightfieldDataBuildCallback(heights, &cell, height_at, 100 * cell, 100 * cell, 101, 101,
+                                      1, 0, 0.5, 0);
+    dGeomHeightfieldDataSetBounds(heights, -1, 1);
+    dRFromAxisAndAngle(up, 1, 0, 0, PI / 2);
+    dGeomSetRotation(dCreateHeightfield(s.space, heights, 1), up);
+    dBodyID box = add_box(&s, 0.2, 0.2, 0.2, 0, 0);
+    dBodySetPosition(box, -0.73, -0.77, hill(-0.73, -0.77) + 0.13);
+    dBodySetLinearVel(box, 1, 0.3, 0);
+    double energy = energy_of(&s, box);
+    for (int k = 0; k < 1.5 / s.step; k++) {
+        step(&s);
+        most = fmax(most, energy_of(&s, box) - energy);
+        energy = energy_of(&s, box);
+    }
+    ck_assert_double_lt(most, 1e-5);
+    close_scene(&s);
+    dGeomHeightfieldDataDestroy(heights);
+}
+END_TEST
+
 static Suite *rigid_suite(void)
 {
     Suite *suite = suite_create("method_ess_rigid");
@@ -463,6 +501,7 @@ static Suite *rigid_suite(void)
     tcase_add_loop_test(one, box_falls_flat, 0, FLOORS * STEPS);
     tcase_add_loop_test(one, tumbling_box_gains_nothing, 0, STEPS);
     tcase_add_loop_test(one, nothing_passes_a_sheet, 0, 2 * STEPS);
+    tcase_add_loop_test(one, box_crosses_edges_of_hills, 0, STEPS);
     tcase_add_loop_test(several, stack_stands, 0, STEPS);
     tcase_add_loop_test(several, upper_box_slides_on_the_lower_one, 0, STEPS);
     tcase_add_loop_test(several, hinged_ball_rests, 0, STEPS);
