@@ -259,7 +259,7 @@ int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch
 // ---- load_stiffness.c
 
 // Adds inertia to bodies under load, changes their free velocities accordingly, and lets the rows
-// of their island's joints look ahead. Out of memory: the scratch has failed.
+// of their island's joints look ahead (in the first solve of a step). Out of memory: the scratch has failed.
 void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch);
 

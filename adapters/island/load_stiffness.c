@@ -14,16 +14,21 @@
 // its energy by its frequency, A w^2 by the root of A. The target of new inertia is rest, as for
 // links that a rope jerks tight.
 //
-// The rows of such a joint also look ahead: they keep the anchors together at the end of the way on
-// the circle about the joint, not of that on its tangent. So do, by a part, the other joints of the
-// island: a light body that a load swings opens its own. load_energy.c sees to it that u and the
-// look ahead bring no energy into the island. With `arcs`, the joints of all islands look ahead.
+// Joints between the same two bodies (two hinges of a door) act as one, at the place of the first:
+// what they pull against one another is a stiffness of +K for one body and -K for the other, which
+// turn as one, and the positive part alone would brake both. About the axis that is left to them
+// all places on it are the same.
+//
+// The rows of an island under load also look ahead: they keep the anchors together at the end of
+// the way on the circle about the joint, not of that on its tangent. All by the same share, so that
+// closed loops look ahead to a place that they can reach: else the bars of a parallelogram leave
+// its branch at the dead points. load_energy.c sees to it that u and the look ahead bring no energy
+// into the island. With `arcs`, the joints of all islands look ahead.
 //
 // Forces are those of the last step. Where they grow so much within the step that A is too small
-// for them (a load falls into a chain), the step is solved again with A from its own forces. The
-// look ahead is then by the turns of the first solution, for a blow that sets a body turning would
-// open its joints; only of bodies without A, as the first A was too small. Rows alone give the
-// levers, whatever the joint: the angular part of a row is r x e, with its linear part e.
+// for them (a load falls into a chain), the step is solved again with A from its own forces. Then
+// no row looks ahead: the bodies do not turn as before. Rows alone give the levers, whatever the
+// joint: the angular part of a row is r x e, with its linear part e.
 #include <math.h>
 #include <string.h>
 
@@ -35,8 +40,6 @@
 typedef struct ode_load {
     double moment[9]; // N m, the sum of r f': K = its trace less its symmetric part
     bool known;       // a joint has exerted a force on the body in the last step
-    bool stiffened;   // inertia is added to the body
-    double share;     // of what its joints look ahead, if it is
     // of its turn within the step, see set_turn():
     double turn[3]; // rad/s
     double sine;    // less 1
@@ -48,6 +51,8 @@ typedef struct ode_loaded_joint {
     sprag_row *row;
     int rows, linear;               // all, and those with a linear part
     double lever[2][3];             // m, centre of the body to the anchor; 0 of the world's
+    const double *arm[2];           // the levers at which its force is a stiffness
+    int older;                      // joint in the list of one of its bodies; -1: none
     enum { NO_ARC, PART, ARC } arc; // how far it looks ahead
 } loaded_joint;
 
@@ -246,9 +251,9 @@ static void find_rate(const ode_problem *pulled, const loaded_joint *joint, doub
     }
 }
 
-// Joints that are not under load go a share of their way, and no farther than their anchors part at
-// the start, as those of bodies on a circle do after a step on its tangent. The whole way would win
-// energy: load_energy.c allows what mends errors, and does not watch islands without loads.
+// Of islands without loads: joints go a share of their way, and no farther than their anchors part
+// at the start, as those of bodies on a circle do after a step on its tangent. The whole way would
+// win energy, which load_energy.c does not watch there.
 static double share_of_way(const ode_problem *pulled, loaded_joint *joint, const double way[3])
 {
     double rate[3] = {0}, square = dot3(way, way);
@@ -268,27 +273,22 @@ bool sprag_ode_arcs_differ(const ode_problem *a, const ode_problem *b)
     return any;
 }
 
-static void look_ahead_of_joint(const ode_problem *pulled, loaded_joint *joint)
+// share: of the way; 0: by share_of_way().
+static void look_ahead_of_joint(const ode_problem *pulled, loaded_joint *joint, double share)
 {
     const int *body = joint->row->body;
     double way[3] = {0};
-    double share = INFINITY; // of the bodies under load; otherwise there is none
     for (int side = 0; side < 2; side++) {
         if (body[side] != SPRAG_STATIC) {
             const load *of = &pulled->load[body[side]];
             double across[3], in[3];
-            share = of->stiffened && of->share < share ? of->share : share;
-            if (!of->stiffened || pulled->solve == ODE_FIRST) {
-                cross3(of->turn, joint->lever[side], across);
-                cross3(of->turn, across, in);
-                add_scaled(way, side ? -of->sine : of->sine, across, 3);
-                add_scaled(way, side ? -of->inward : of->inward, in, 3);
-            }
+            cross3(of->turn, joint->lever[side], across);
+            cross3(of->turn, across, in);
+            add_scaled(way, side ? -of->sine : of->sine, across, 3);
+            add_scaled(way, side ? -of->inward : of->inward, in, 3);
         }
     }
-    if (share == INFINITY) {
-        share = pulled->solve == ODE_FIRST ? share_of_way(pulled, joint, way) : 1;
-    }
+    share = share > 0 ? share : share_of_way(pulled, joint, way);
     double *ahead = pulled->ahead + (joint->row - pulled->row);
     for (int i = 0; i < joint->rows; i++) {
         ahead[i] = -share * dot3(joint->row[i].jacobian[0], way);
@@ -298,19 +298,50 @@ static void look_ahead_of_joint(const ode_problem *pulled, loaded_joint *joint)
 
 // ---- the island
 
+// Finds where the joint's force acts: at the anchor of the first joint between the same two bodies.
+// A distance has two anchors, and is alone. newest: of the joints in the list of each body. A joint
+// is in that of its later body, as a body of many joints mostly comes before those it holds.
+static void find_arms(const ode_problem *pulled, int at, int *newest)
+{
+    loaded_joint *joint = &pulled->loaded[at];
+    const int *body = joint->row->body;
+    int *list = &newest[body[0] > body[1] ? body[0] : body[1]];
+    joint->arm[0] = joint->lever[0];
+    joint->arm[1] = joint->lever[1];
+    for (int i = joint->linear > 1 ? *list : -1; i >= 0; i = pulled->loaded[i].older) {
+        const loaded_joint *other = &pulled->loaded[i];
+        bool same = other->row->body[0] == body[0] && other->row->body[1] == body[1];
+        if (same || (other->row->body[0] == body[1] && other->row->body[1] == body[0])) {
+            joint->arm[0] = other->arm[!same];
+            joint->arm[1] = other->arm[same];
+            break;
+        }
+    }
+    if (joint->linear > 1) {
+        joint->older = *list;
+        *list = at;
+    }
+}
+
 // false: no memory.
 static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
 {
+    int *newest = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, int);
     pulled->loaded = SPRAG_TAKE_RAW(scratch, pulled->joint_rows, loaded_joint);
-    for (int i = 0, rows; i < pulled->joint_rows && pulled->loaded; i += rows) {
+    for (int i = 0; i < pulled->problem.bodies && newest; i++) {
+        newest[i] = -1;
+    }
+    for (int i = 0, rows; i < pulled->joint_rows && !scratch->failed; i += rows) {
         rows = rows_of_joint(pulled, i);
         loaded_joint *joint = &pulled->loaded[pulled->loadeds];
         joint->row = &pulled->row[i];
         joint->rows = rows;
         joint->arc = NO_ARC;
-        pulled->loadeds += find_levers(pulled, i, joint);
+        if (find_levers(pulled, i, joint)) {
+            find_arms(pulled, pulled->loadeds++, newest);
+        }
     }
-    return pulled->loaded;
+    return !scratch->failed;
 }
 
 // Adds up the stiffness of each body by the forces of the last step.
@@ -326,7 +357,7 @@ static void find_loads(const ode_problem *pulled, load *loads)
             if (body[side] != SPRAG_STATIC) {
                 load *of = &loads[body[side]];
                 for (int k = 0; k < 3; k++) { // by Newton's third law
-                    const double *r = joint->lever[side];
+                    const double *r = joint->arm[side];
                     add_scaled(of->moment + 3 * k, side ? -r[k] : r[k], force, 3);
                 }
                 of->known = true;
@@ -360,25 +391,26 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
         sprag_ode_warm_start_added(warm_start, pulled->island.body[i], &run, &added, &to->stored,
                                    &to->share);
         added = pulled->solve == ODE_WON ? 0 : added;
-        of->stiffened = stiffen(body, least, of->moment, square, added, to);
-        of->share = to->share;
-        pulled->stiffened_bodies += of->stiffened;
+        pulled->stiffened_bodies += stiffen(body, least, of->moment, square, added, to);
     }
 }
 
 static void look_ahead(ode_problem *pulled)
 {
-    const bool first = pulled->solve == ODE_FIRST;
+    double share = 0;
+    for (int i = 0; i < pulled->stiffened_bodies; i++) {
+        share += pulled->stiffened_body[i].share / pulled->stiffened_bodies;
+    }
     for (int i = 0, spin = 0; i < pulled->problem.bodies; i++) {
         bool spins = spin < pulled->spins && pulled->spin[spin].body == i;
         const double *axis = spins ? pulled->spin[spin++].axis : NULL;
         bool finite = axis || dBodyGetFiniteRotationMode(pulled->island.body[i]);
-        const double *v = first ? pulled->body[i].velocity : pulled->solution.velocity[i];
-        set_turn(&pulled->load[i], v + 3, axis, pulled->problem.step, finite);
+        const double *w = pulled->body[i].velocity + 3;
+        set_turn(&pulled->load[i], w, axis, pulled->problem.step, finite);
     }
     for (int i = 0; i < pulled->loadeds; i++) {
         if (pulled->loaded[i].linear == 3) { // else it slides: the circle is not all of the way
-            look_ahead_of_joint(pulled, &pulled->loaded[i]);
+            look_ahead_of_joint(pulled, &pulled->loaded[i], share);
         }
     }
 }
@@ -410,7 +442,7 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
     stiffen_bodies(pulled, warm_start, scratch);
     if (pulled->solve == ODE_WON) {
         mend_nothing(pulled);
-    } else if (pulled->stiffened_bodies > 0 || pulled->arcs) {
+    } else if (pulled->solve == ODE_FIRST && (pulled->stiffened_bodies > 0 || pulled->arcs)) {
         look_ahead(pulled);
     }
     if (pulled->distances > 0) {
@@ -437,7 +469,7 @@ static bool loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch)
         find_force(pulled, joint, pulled->solution.row_force, force);
         for (int side = 0; side < 2; side++) {
             if (body[side] != SPRAG_STATIC) {
-                trace[body[side]] += (side ? -1 : 1) * dot3(force, joint->lever[side]);
+                trace[body[side]] += (side ? -1 : 1) * dot3(force, joint->arm[side]);
             }
         }
     }

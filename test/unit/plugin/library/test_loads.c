@@ -187,7 +187,7 @@ START_TEST(chains_swing)
         ck_assert_double_lt(w.stretch, 1e-3);
         ck_assert_double_lt(fabs(w.half_period / exact[_i] - 1), 1e-3);
         ck_assert_double_lt(w.most, 1e-4);
-        ck_assert_double_gt(w.end, _i != 1 || k < 2 ? -1e-3 : -0.02);
+        ck_assert_double_gt(w.end, _i != 1 || k < 2 ? -3e-3 : -0.02);
     }
 }
 END_TEST
@@ -521,6 +521,81 @@ START_TEST(bolas_keep_their_energy)
 }
 END_TEST
 
+// ---- forces that the joints do not determine
+
+// Two balls between the same two bodies are a hinge: what they pull against one another brakes
+// neither. ODE's own step loses a tenth by its tangents.
+START_TEST(joints_of_a_pair_are_one)
+{
+    static const double at[2][3] = {{0, 0, 0}, {0.6, 0.1, 0.2}}, spin = 30; // m, rad/s
+    static const double anchor[2][3] = {{0.3, 0, 0}, {0.2, 0.3, -0.1}};
+    double left[2];
+    for (int k = 0; k < 2; k++) {
+        scene s;
+        open_scene(&s, 0);
+        sprag_world_configure(s.world, k ? "method=stribeck" : "method=ode");
+        for (int i = 0; i < 2; i++) {
+            dMass m;
+            dMassSetBoxTotal(&m, 1 + i, 0.2, 0.3, 0.4);
+            dBodyID body = add_body(&s, &m, at[i]);
+            dBodySetLinearVel(body, -spin * (at[i][1] - 0.2 / 3), spin * (at[i][0] - 0.4), 0);
+            dBodySetAngularVel(body, 0, 0, spin);
+        }
+        for (int i = 0; i < 2; i++) {
+            join_by_ball(&s, s.body[0], s.body[1], anchor[i]);
+        }
+        double first = kinetic(&s);
+        for (int i = 0; i < 3000; i++) {
+            dWorldStep(s.world, 0.001);
+        }
+        left[k] = kinetic(&s) / first;
+        dWorldDestroy(s.world);
+    }
+    ck_assert_double_gt(left[1], 0.85);
+    ck_assert_double_eq_tol(left[1], left[0], 0.01);
+}
+END_TEST
+
+// A parallelogram of two cranks of 0.3 m and a coupler of 1 m, driven at one crank through its dead
+// points, where the other could as well turn back. (Stock tilts by up to 4e-3 rad.)
+START_TEST(linkages_stay_on_their_branch)
+{
+    static const double step[] = {0.005, 0.01, 1 / 60.0}, turn[] = {2, 5}; // s, rad/s
+    static const double thick[3] = {0.3, 0.05, 0.05}, thin[3] = {1, 0.05, 0.05};
+    const double end[3] = {0.3 * cos(1), 0, 0.3 * sin(1)};
+    const double ground[2][3] = {{0, 0, 0}, {1, 0, 0}};
+    for (int k = 0; k < 6; k++) {
+        scene s;
+        double tip[2][3], h = step[k / 2], tilt = 0;
+        open_scene(&s, 9.81);
+        for (int i = 0; i < 2; i++) {
+            tip[i][0] = i + end[0], tip[i][1] = 0, tip[i][2] = end[2];
+            join_by_hinge(&s, add_bar(&s, 1, thick, ground[i], tip[i]), 0, ground[i]);
+        }
+        dBodyID coupler = add_bar(&s, 2, thin, tip[0], tip[1]);
+        for (int i = 0; i < 2; i++) {
+            join_by_hinge(&s, s.body[i], coupler, tip[i]);
+        }
+        for (int i = 0; i < 3; i++) {
+            const double part = i < 2 ? 0.5 : 1;
+            dBodySetAngularVel(s.body[i], 0, i < 2 ? turn[k % 2] : 0, 0);
+            dBodySetLinearVel(s.body[i], part * turn[k % 2] * end[2], 0,
+                              -part * turn[k % 2] * end[0]);
+        }
+        dJointSetHingeParam(s.joint[0], dParamVel, dJointGetHingeAngleRate(s.joint[0]));
+        dJointSetHingeParam(s.joint[0], dParamFMax, 1000);
+        for (int i = 0; i * h < 10; i++) {
+            dWorldStep(s.world, h);
+            const dReal *R = dBodyGetRotation(coupler);
+            tilt = fmax(tilt, fabs(atan2(R[8], R[0])));
+        }
+        ck_assert_double_lt(tilt, 0.05); // 0.61 on the other
+        ck_assert_double_lt(widest_gap(&s), 5e-3);
+        dWorldDestroy(s.world);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("loads");
@@ -536,6 +611,8 @@ int main(void)
     tcase_add_loop_test(tests, bridges_hold, 0, 5);
     tcase_add_loop_test(tests, jerks_win_nothing, 0, 3);
     tcase_add_loop_test(tests, bolas_keep_their_energy, 0, 3);
+    tcase_add_test(tests, joints_of_a_pair_are_one);
+    tcase_add_test(tests, linkages_stay_on_their_branch);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

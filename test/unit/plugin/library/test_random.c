@@ -571,8 +571,8 @@ START_TEST(passive_worlds_keep_their_momentum)
             assert_kept(now.angular, start.angular, start.angular_size, "angular", n);
         }
         // Inertia that joints under load have got takes energy, and gives it back later: in one of
-        // these worlds, where a joint snaps, 13 % in a step, in the others at most 0.5 %.
-        ck_assert_msg(now.energy <= (1 + (steady ? 1e-6 : 0.15)) * before.energy &&
+        // these worlds, where a joint snaps, 5 % in a step, in the others at most 2 %.
+        ck_assert_msg(now.energy <= (1 + (steady ? 1e-6 : 6e-2)) * before.energy &&
                           now.energy <= (1 + 1e-6) * start.energy,
                       "step %d: from %.10g J to %.10g J", n, before.energy, now.energy);
         before = now;
