@@ -19,7 +19,10 @@ typedef struct touch {
     double gap;   // m
     dGeomID of;   // the other geom
     int other;    // body
-    int next;     // of the same body: 1 + index, 0: last
+    bool off;     // another one keeps the geom off this edge
+    // 1 + index, 0: last or none
+    int next; // of the same two geoms
+    int pair; // of the first of two geoms: the first of the body's next two
 } touch;
 
 static bool is_convex(int class)
@@ -61,17 +64,44 @@ static bool is_level(const touch *by, const touch *of)
     return dot3(by->up, of->at) - dot3(by->up, by->at) <= EDGE_LEVEL * norm3(by->at);
 }
 
-// By a contact with one other body or with the static world, whose parts do not move apart. first:
-// of the body's contacts.
-static bool is_kept_off(const touch *all, int first, const touch *by, const touch *of)
+static bool is_level_with_all(const touch *all, const touch *by, int pair)
 {
-    bool is_off = by->other == of->other && by->geom == of->geom && by->gap < of->gap &&
-                  (of->ball || is_round_between(by, of));
-    for (int k = first; k && is_off; k = all[k - 1].next) {
-        const touch *one = &all[k - 1];
-        is_off = one->of != of->of || one->geom != of->geom || is_level(by, one);
+    bool level = true;
+    for (int k = pair; k && level; k = all[k - 1].next) {
+        level = is_level(by, &all[k - 1]);
     }
-    return is_off;
+    return level;
+}
+
+// Marks the contacts of two geoms that one contact of a body keeps it off: with one other body or
+// with the static world, whose parts do not move apart.
+static void mark_edges(touch *all, const touch *by, int pair)
+{
+    const touch *start = &all[pair - 1];
+    bool known = false, keeps = by->other == start->other && by->geom == start->geom;
+    for (int k = pair; k && keeps; k = all[k - 1].next) {
+        touch *of = &all[k - 1];
+        if (!of->off && by->gap < of->gap && (of->ball || is_round_between(by, of))) {
+            keeps = known || is_level_with_all(all, by, pair);
+            known = true;
+            of->off = keeps;
+        }
+    }
+}
+
+static void add_touch(touch *all, int at, int *first)
+{
+    int k = *first;
+    while (k && (all[k - 1].of != all[at].of || all[k - 1].geom != all[at].geom)) {
+        k = all[k - 1].pair;
+    }
+    if (k) {
+        all[at].next = all[k - 1].next;
+        all[k - 1].next = at + 1;
+    } else {
+        all[at].pair = *first;
+        *first = at + 1;
+    }
 }
 
 // May two contacts of one geom be with this body?
@@ -102,20 +132,19 @@ int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch
         if (body != SPRAG_STATIC && (other == SPRAG_STATIC || ground[other]) &&
             contact[i / 2].gap <= 0) {
             all[i] = touch_of(pulled, i / 2, i % 2);
-            all[i].next = first[body];
-            first[body] = i + 1;
+            if (all[i].geom) {
+                add_touch(all, i, &first[body]);
+            }
+        }
+    }
+    for (int i = 0; i < 2 * count; i++) {
+        const int start = all[i].geom ? first[contact[i / 2].body[i % 2]] : 0;
+        for (int pair = start; pair; pair = all[pair - 1].pair) {
+            mark_edges(all, &all[i], pair);
         }
     }
     for (int i = 0; i < count; i++) {
-        bool is_edge = false;
-        for (int side = 0; side < 2; side++) {
-            const touch *of = &all[2 * i + side];
-            const int start = of->geom ? first[contact[i].body[side]] : 0;
-            for (int k = start; k && !is_edge; k = all[k - 1].next) {
-                is_edge = is_kept_off(all, start, &all[k - 1], of);
-            }
-        }
-        if (!is_edge) {
+        if (!all[2 * i].off && !all[2 * i + 1].off) {
             (*kept)[left++] = i;
         }
     }
