@@ -191,9 +191,6 @@ enum { ADVANCE_RATES = 1000, ADVANCE_LEAST_RATES = 100000 };
 // exact solve. Larger: fewer relaxations, more drift of bodies at rest.
 static const double advance_rough_excess = 10, advance_exact_excess = 0.5;
 
-// Sweeps over all constraints while at least so many are violated, counted every so many sweeps.
-enum { ADVANCE_PROJECTION_SWEEPS = 400, ADVANCE_COUNT_EVERY = 8, ADVANCE_FEW_VIOLATED = 10 };
-
 // Share of a gap below the target that a motion may close.
 static const double advance_closing_share = 0.25;
 

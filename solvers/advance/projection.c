@@ -51,8 +51,8 @@ static void queue_body(advance_projection *p, int body)
     }
 }
 
-// Returns the square of the change of the motion, in the metric of energy.
-static double relax(advance_projection *p, advance_constraint *l)
+// Does the motion change?
+static bool relax(advance_projection *p, advance_constraint *l)
 {
     double change = force_of(l, advance_constraint_rate(p, l)) - l->force;
     l->force += change;
@@ -63,75 +63,11 @@ static double relax(advance_projection *p, advance_constraint *l)
             p->moved[body] = true;
         }
     }
-    return l->inverse_mass * change * change;
-}
-
-static void accelerate(advance_projection *p, double part)
-{
-    double *before = p->before, *push = p->push;
-    for (int i = 0; i < p->run->frame->bodies; i++, before += 6, push += 6) {
-        double *v = p->run->attempt.motion[i].velocity;
-        for (int k = 0; k < 6; k++) {
-            push[k] = part * (push[k] + v[k] - before[k]);
-            v[k] += push[k];
-            before[k] = v[k];
-            p->moved[i] |= push[k] != 0;
-        }
-    }
-    for (int i = 0; i < p->constraints; i++, before++, push++) {
-        *push = part * (*push + p->constraint[i].force - *before);
-        p->constraint[i].force += *push;
-        *before = p->constraint[i].force;
-    }
-}
-
-static int count_violated(const advance_projection *p)
-{
-    int violated = 0;
-    for (int i = 0; i < p->constraints; i++) {
-        violated += p->constraint[i].inverse_mass > 0 && is_violated(p, &p->constraint[i]);
-    }
-    return violated;
-}
-
-// Relaxes all constraints in turn, with Nesterov's momentum (sweeps.h), if many are violated.
-static void sweep(advance_projection *p)
-{
-    double last = INFINITY;
-    if (p->waiting < ADVANCE_FEW_VIOLATED) {
-        return;
-    }
-    accelerate(p, 0);
-    for (int it = 1, since = 1; it <= ADVANCE_PROJECTION_SWEEPS; it++, since++) {
-        double change = 0;
-        for (int i = 0; i < p->constraints; i++) {
-            advance_constraint *l = &p->constraint[i];
-            bool idle = l->force == l->lo && advance_constraint_rate(p, l) >= l->wanted - l->off_by;
-            change += idle || !(l->inverse_mass > 0) ? 0 : relax(p, l);
-        }
-        if (it % ADVANCE_COUNT_EVERY == 0 && count_violated(p) < ADVANCE_FEW_VIOLATED) {
-            break;
-        }
-        since = change > last ? 1 : since;
-        last = change;
-        p->rates += p->constraints;
-        accelerate(p, (since - 1.0) / (since + 2.0));
-    }
-    p->budget += p->rates;
-    for (; p->waiting > 0; p->waiting--) {
-        p->constraint[p->queue[p->head]].queued = false;
-        p->head = (p->head + 1) % p->room;
-    }
-    for (int i = 0; i < p->constraints; i++) {
-        advance_constraint *l = &p->constraint[i];
-        l->force = clamp(l->force, l->lo, l->hi);
-        advance_constraint_queue(p, i);
-    }
+    return change != 0;
 }
 
 static void relax_queue(advance_projection *p)
 {
-    sweep(p);
     for (; p->waiting > 0; p->waiting--) {
         advance_constraint *l = &p->constraint[p->queue[p->head]];
         p->head = (p->head + 1) % p->room;
@@ -139,7 +75,7 @@ static void relax_queue(advance_projection *p)
         if (p->rates < p->budget) {
             p->rates += 2;
             p->waiting--;
-            bool changes = relax(p, l) > 0;
+            bool changes = relax(p, l);
             for (int side = 0; side < 2 && changes; side++) {
                 if (l->body[side] != SPRAG_STATIC) {
                     queue_body(p, l->body[side]);
@@ -196,7 +132,7 @@ static double energy_speed(const advance_run *run, int body, const double v[6])
 static void set_farthest(advance_projection *p)
 {
     const advance_run *run = p->run;
-    double *speed = p->before;
+    double *speed = p->speed;
     for (int i = 0; i < run->frame->bodies; i++) {
         memcpy(p->solved[i], run->attempt.motion[i].velocity, sizeof p->solved[i]);
         speed[i] = energy_speed(run, i, p->solved[i]);
@@ -239,8 +175,7 @@ bool advance_projection_take(advance_projection *p)
     p->of_point = SPRAG_TAKE_RAW(scratch, p->room, int);
     p->first = SPRAG_TAKE_RAW(scratch, frame->bodies, int);
     p->moved = SPRAG_TAKE(scratch, frame->bodies, bool);
-    p->before = SPRAG_TAKE(scratch, 6 * frame->bodies + p->room, double);
-    p->push = SPRAG_TAKE(scratch, 6 * frame->bodies + p->room, double);
+    p->speed = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
     p->solved = SPRAG_TAKE_RAW(scratch, frame->bodies, *p->solved);
     p->farthest = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
     if (scratch->failed) {

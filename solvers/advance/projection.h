@@ -34,8 +34,8 @@ typedef struct advance_projection { // in the scratch of the solve
     long budget;               // rates of constraints that the queue may still find
     long rates;                // that have been found
     double tolerance, excess;  // m/s, of violations; that points are separated by beyond the target
-    double *before, *push;     // velocities and forces of the last sweep; their momentum
     double (*solved)[6];       // m/s, rad/s, bodies: the motion before the projection
+    double *speed;             // m/s, bodies: of that motion
     double *farthest;          // m/s, bodies: that the projection may change the motion by
 } advance_projection;
 
