@@ -322,8 +322,7 @@ sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm, dBodyID fir
 
 static bool is_worth_keeping(const sprag_memory *memory)
 {
-    return memory->known < 0 || memory->interior != 0 || memory->failures > 0 || memory->rests ||
-           memory->runs;
+    return memory->last != SPRAG_STRATEGY_NONE;
 }
 
 static void store_island(table *now, int i, dBodyID body, const sprag_memory *memory)

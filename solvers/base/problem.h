@@ -84,8 +84,7 @@ typedef struct sprag_memory {
                             // take (Newton's method in known forces, the interior-point method)
     double update;          // of a Newton update, the last time, in the same unit
     int failures;           // of known forces; each success takes one away
-    bool forces;            // Newton's method in known forces solved it last, not in velocities
-    bool rests;             // it was solved directly last, and left near rest
+    sprag_strategy last;    // that solved it
     bool runs;              // the interior-point method solved it last, and goes first
 } sprag_memory;
 

@@ -301,20 +301,20 @@ static sprag_result try_interior(island *b, double most)
 }
 
 // The account of known forces: it takes at most as much as the others do, where it fails, and half
-// of that after each failure in a row.
-static void settle_known(island *b, bool pays)
+// of that after each failure in a row. It saves up to most_saved for an attempt in motion.
+static void settle_known(island *b, double most_saved, bool pays)
 {
     sprag_memory *memory = b->memory;
     double others = b->stats->sweep_work + b->interior + b->settled;
-    memory->known = fmin(0, memory->known + ldexp(others, -memory->failures));
+    memory->known = fmin(most_saved, memory->known + ldexp(others, -memory->failures));
     if (b->known > 0) {
         int most = b->stacked ? STRIBECK_MOST_FAILURES : STRIBECK_MOST_FAILURES_OF_HEAPS;
         int failures = memory->failures + (pays ? -1 : 1);
         memory->failures = failures < 0 ? 0 : failures > most ? most : failures;
         if (!pays) {
-            memory->known -= b->known;
-        } else if (memory->forces) { // the interior-point method, which may have brought it here
-            memory->interior = fmax(0, memory->interior);
+            memory->known = fmin(0, memory->known) - b->known;
+        } else if (b->best->stats.strategy == SPRAG_STRATEGY_WARM_NEWTON) {
+            memory->interior = fmax(0, memory->interior); // it may have brought the island here
         }
     }
 }
@@ -324,12 +324,15 @@ static void settle_known(island *b, bool pays)
 // account of work in the island's memory: what does not pay is charged, and the method waits until
 // a share of the work of the others has paid for it. So failures take at most that share in the
 // long run; before it waits, the interior-point method may owe what brings a tower to rest.
-// Known forces go first where joints hold bodies and where bodies touch in trees: there is little
-// to factorize; and where the island was solved directly last time, and left near rest. In small
-// islands Newton's method in the velocities goes before them, which takes less where it succeeds;
-// one update without progress ends it near rest, where known forces are nearer to what carries the
-// island, and where it did not succeed the last time. In trees it goes on after known forces, if
-// they fail: without it a heap of 30 may take the interior-point method for a hundred steps.
+// Known forces go first where there is little to factorize: where joints hold bodies, and where
+// bodies touch in trees near rest, or a single one moves. Trees of bodies in motion part and meet
+// again within a few steps: there they go first once sweeps have paid for an attempt, and as long
+// as they solve the island. Loops are solved directly near rest, where that worked the last time.
+// In small islands Newton's method in the velocities goes before them, which takes less where it
+// succeeds; one update without progress ends it near rest, where known forces are nearer to what
+// carries the island, and where it did not succeed the last time. In trees it goes on after known
+// forces, if they fail: without it a heap of 30 may take the interior-point method for a hundred
+// steps.
 // The interior-point method goes before the sweeps, once it has solved the island near rest, until
 // known forces solve it or it owes too much.
 // Both follow sweeps that leave the island near rest, where contacts creep without them, or, in
@@ -350,14 +353,19 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     const bool trees = problem->rows == 0 && contacts_form_trees(problem, moving);
     const bool cheap = trees || problem->rows > 0, near = is_near_rest(problem, NULL);
     const bool stacked = trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * moving;
-    const int patience = !exact && (near || memory->forces) ? 1 : STRIBECK_PATIENCE;
+    const bool forces = memory->last == SPRAG_STRATEGY_WARM_NEWTON;
+    const bool goes_on = // a direct method solved it last
+        memory->last != SPRAG_STRATEGY_NONE && memory->last != SPRAG_STRATEGY_GAUSS_SEIDEL;
+    const int patience = !exact && (near || forces) ? 1 : STRIBECK_PATIENCE;
     island b = {problem, options, best, stats, memory, stacked, patience, 0, 0, 0};
     const double most = STRIBECK_AFFORDABLE_SWEEPS * (problem->contacts + problem->rows);
     const double brief = STRIBECK_BRIEF_SWEEPS * (problem->contacts + problem->rows);
     const bool direct = options->direct_work > 0;
     const bool free = exact && memory->update <= options->direct_work; // of accounts
     const bool may = direct && (free || memory->known >= 0);
-    const bool first = may && (exact || memory->rests || cheap);
+    const bool saved = memory->known >= brief;
+    const bool first = may && (exact || problem->rows > 0 || (near && goes_on) ||
+                               (trees && (near || goes_on || moving == 1 || saved)));
     bool solved = false;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
@@ -365,7 +373,6 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         result = try_directly(&b, SPRAG_ATTEMPT_DIRECT | root, cheap || exact ? INFINITY : brief,
                               &b.known);
         solved = result == SPRAG_OK;
-        memory->forces = solved && stats->strategy == SPRAG_STRATEGY_WARM_NEWTON;
     }
     const bool runs = (near || exact) && memory->runs;
     const bool pays = exact && stacked && (free || memory->interior >= 0);
@@ -401,8 +408,8 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         result = last == SPRAG_NO_MEMORY ? last : result;
     }
     const bool rests = left_near_rest(best);
-    settle_known(&b, solved && (b.known <= (cheap ? most : brief) || (cheap && rests)));
-    memory->rests = rests && best->stats.strategy != SPRAG_STRATEGY_GAUSS_SEIDEL;
+    settle_known(&b, brief, solved && (b.known <= (cheap ? most : brief) || (cheap && rests)));
+    memory->last = best->stats.strategy;
     return result;
 }
 
