@@ -86,6 +86,16 @@ typedef struct ode_stiffened_body {
     double share;      // of the target and of the look ahead, in this step
 } ode_stiffened_body;
 
+// Bodies that joints keep from turning against each other turn as one part (load_parts.c). All but
+// first: of the first body.
+typedef struct ode_part {
+    int first;         // a body before this one that it turns with, or this one; -1: the world
+    double mass;       // kg
+    double centre[3];  // m
+    double inertia[9]; // kg m^2, about the centre
+    double trace;      // of the inertias of its bodies, each about its own centre
+} ode_part;
+
 // A distance under load (load_distance.c): its anchors have an inertia against each other, across
 // the distance, by the two rows from `row` on.
 typedef struct ode_stiffened_distance {
@@ -132,6 +142,7 @@ typedef struct ode_problem {
     struct ode_load *load;           // of each body; NULL: not known
     struct ode_loaded_joint *loaded; // joints with levers, by rows
     int loadeds;
+    ode_part *part;       // the world's, and one of each body; NULL: no joint makes any
     bool arcs;            // joints look ahead, whether the island is under load or not
     double *ahead;        // m/s, of each row: the part of its bias that looks ahead
     sprag_solution first; // the solution before sprag_ode_solve_again
@@ -259,7 +270,8 @@ int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch
 // ---- load_stiffness.c
 
 // Adds inertia to bodies under load, changes their free velocities accordingly, and lets the rows
-// of their island's joints look ahead (in the first solve of a step). Out of memory: the scratch has failed.
+// of their island's joints look ahead in the first solve of a step. Out of memory: the scratch has
+// failed.
 void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch);
 
@@ -294,6 +306,15 @@ static inline double sprag_ode_rate(const ode_problem *pulled, const sprag_row *
     }
     return sum;
 }
+
+// The first body of its part; -1: the world.
+int sprag_ode_part(const ode_problem *pulled, int body);
+
+// Two bodies turn as one. false: no memory.
+bool sprag_ode_join_parts(ode_problem *pulled, const int body[2], sprag_scratch *scratch);
+
+// Once all are joined, of bodies without added inertia.
+void sprag_ode_measure_parts(ode_problem *pulled);
 
 // The lever r (m) of a joint's anchor on the body of a side, from three rows with Jacobians e and
 // r x e: the vectors e are at right angles, so the matrix of r x is the sum of (r x e) e'.

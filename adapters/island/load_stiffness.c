@@ -17,7 +17,10 @@
 // Joints between the same two bodies (two hinges of a door) act as one, at the place of the first:
 // what they pull against one another is a stiffness of +K for one body and -K for the other, which
 // turn as one, and the positive part alone would brake both. About the axis that is left to them
-// all places on it are the same.
+// all places on it are the same. So do bodies that joints keep from turning against each other
+// (dFixed, slider): they turn as one part (load_parts.c), the forces within it turn with it and
+// have no stiffness, K is that of the part about its centre, and each body takes a share of A.
+// What joints keep from turning against the world has none.
 //
 // The rows of an island under load also look ahead: they keep the anchors together at the end of
 // the way on the circle about the joint, not of that on its tangent. All by the same share, so that
@@ -38,8 +41,9 @@
 #include "symmetric3.h"
 
 typedef struct ode_load {
-    double moment[9]; // N m, the sum of r f': K = its trace less its symmetric part
-    bool known;       // a joint has exerted a force on the body in the last step
+    double moment[9]; // N m, the sum of r f': K = its trace less its symmetric part; of a part:
+                      // that of its first body
+    bool known;       // a joint has exerted a force on it in the last step
     // of its turn within the step, see set_turn():
     double turn[3]; // rad/s
     double sine;    // less 1
@@ -135,6 +139,33 @@ static void find_force(const ode_problem *pulled, const loaded_joint *joint,
     force[0] = x, force[1] = y, force[2] = z;
 }
 
+// Whether its bodies turn as one.
+static bool keeps_from_turning(const loaded_joint *joint)
+{
+    int turns = 0;
+    for (int i = 0; i < joint->rows; i++) {
+        const sprag_row *row = &joint->row[i];
+        turns += is_zero(row->jacobian[0]) && row->lo == -INFINITY && row->hi == INFINITY;
+    }
+    return turns == 3;
+}
+
+// The part of a side of a joint, and the lever about its centre. -1: the world, or what turns with
+// it, or both sides are of the same part.
+static int lever_of_part(const ode_problem *pulled, const loaded_joint *joint, int side,
+                         double lever[3])
+{
+    const int *body = joint->row->body, part = sprag_ode_part(pulled, body[side]);
+    memcpy(lever, joint->arm[side], 3 * sizeof *lever);
+    if (pulled->part && part >= 0) {
+        double arm[3];
+        subtract3(dBodyGetPosition(pulled->island.body[body[side]]), pulled->part[part + 1].centre,
+                  arm);
+        add_scaled(lever, 1, arm, 3);
+    }
+    return part == sprag_ode_part(pulled, body[1 - side]) ? -1 : part;
+}
+
 // ---- one body
 
 // No eigenvalue is below it.
@@ -190,13 +221,16 @@ static double excess(const double *I, double least, const double *moment, double
     return trace;
 }
 
-// added_before: trace of A in the last step; 0: the target is rest. false: the load is too small.
-static bool stiffen(sprag_body *body, double least, const double *moment, double square,
-                    double added_before, ode_stiffened_body *to)
+// I, least: of the part, and this is the body's share of it. added_before: trace of A in the last
+// step; 0: the target is rest. false: the load is too small.
+static bool stiffen(sprag_body *body, const double *I, double least, const double *moment,
+                    double square, double share_of_part, double added_before,
+                    ode_stiffened_body *to)
 {
     double sum[9], inverse[9], part[3], pull[3], *free = body->free_velocity + 3;
-    to->trace = excess(body->inertia, least, moment, square, to->added);
+    to->trace = share_of_part * excess(I, least, moment, square, to->added);
     for (int i = 0; i < 9; i++) {
+        to->added[i] *= share_of_part;
         sum[i] = body->inertia[i] + to->added[i];
     }
     if (!(to->trace > 0) || invert33(sum, inverse) == 0) {
@@ -340,24 +374,27 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
         if (find_levers(pulled, i, joint)) {
             find_arms(pulled, pulled->loadeds++, newest);
         }
+        if (keeps_from_turning(joint) && !sprag_ode_join_parts(pulled, joint->row->body, scratch)) {
+            return false;
+        }
     }
+    sprag_ode_measure_parts(pulled);
     return !scratch->failed;
 }
 
-// Adds up the stiffness of each body by the forces of the last step.
+// Adds up the stiffness of each part by the forces of the last step.
 static void find_loads(const ode_problem *pulled, load *loads)
 {
     memset(loads, 0, (size_t)pulled->problem.bodies * sizeof *loads);
     for (int i = 0; i < pulled->loadeds; i++) {
         const loaded_joint *joint = &pulled->loaded[i];
-        const int *body = joint->row->body;
-        double force[3];
+        double force[3], r[3];
         find_force(pulled, joint, NULL, force);
         for (int side = 0; side < 2 && !is_zero(force); side++) {
-            if (body[side] != SPRAG_STATIC) {
-                load *of = &loads[body[side]];
+            int part = lever_of_part(pulled, joint, side, r);
+            if (part >= 0) {
+                load *of = &loads[part];
                 for (int k = 0; k < 3; k++) { // by Newton's third law
-                    const double *r = joint->arm[side];
                     add_scaled(of->moment + 3 * k, side ? -r[k] : r[k], force, 3);
                 }
                 of->known = true;
@@ -374,9 +411,16 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
     int run = 0; // of the body before in the warm start
     for (int i = 0; i < pulled->problem.bodies; i++) {
         sprag_body *body = &pulled->body[i];
-        load *of = &pulled->load[i];
-        double added, least = of->known && body->mass > 0 ? least_moment(body->inertia) : INFINITY;
-        if (!may_exceed(of->moment, square, least)) {
+        const int first = sprag_ode_part(pulled, i);
+        if (first < 0 || !pulled->load[first].known || !(body->mass > 0)) {
+            continue;
+        }
+        const ode_part *part = pulled->part ? &pulled->part[first + 1] : NULL;
+        const double *moment = pulled->load[first].moment, *own = body->inertia;
+        const double *I = part ? part->inertia : own;
+        const double share = part ? (own[0] + own[4] + own[8]) / part->trace : 1;
+        double added, least = least_moment(I);
+        if (!may_exceed(moment, square, least)) {
             continue;
         }
         pulled->stiffened_body =
@@ -391,7 +435,7 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
         sprag_ode_warm_start_added(warm_start, pulled->island.body[i], &run, &added, &to->stored,
                                    &to->share);
         added = pulled->solve == ODE_WON ? 0 : added;
-        pulled->stiffened_bodies += stiffen(body, least, of->moment, square, added, to);
+        pulled->stiffened_bodies += stiffen(body, I, least, moment, square, share, added, to);
     }
 }
 
@@ -464,18 +508,19 @@ static bool loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch)
     double *trace = pulled->load ? SPRAG_TAKE(scratch, bodies, double) : NULL; // N m, half K's
     for (int i = 0; i < pulled->loadeds && trace; i++) {
         const loaded_joint *joint = &pulled->loaded[i];
-        const int *body = joint->row->body;
-        double force[3];
+        double force[3], r[3];
         find_force(pulled, joint, pulled->solution.row_force, force);
         for (int side = 0; side < 2; side++) {
-            if (body[side] != SPRAG_STATIC) {
-                trace[body[side]] += (side ? -1 : 1) * dot3(force, joint->arm[side]);
+            int part = lever_of_part(pulled, joint, side, r);
+            if (part >= 0) {
+                trace[part] += (side ? -1 : 1) * dot3(force, r);
             }
         }
     }
     bool any = false;
     for (int i = 0; i < bodies && trace && !any; i++) {
-        const double *I = pulled->body[i].inertia, step = pulled->problem.step;
+        const double *I = pulled->part ? pulled->part[i + 1].inertia : pulled->body[i].inertia;
+        const double step = pulled->problem.step;
         any = pulled->load[i].known && pulled->body[i].mass > 0 &&
               2 * step * step * trace[i] > load_growth * (I[0] + I[4] + I[8]);
     }
