@@ -38,9 +38,9 @@ static const double load_growth = 2;
 // s at 10 to 17 ms; twice as much changes nothing there.
 static const double load_growth_across = 4;
 
-// Of the way on the circle, for joints of islands that are not under load: more wins energy, by errors of the
-// way that are mended a few steps later (0.9: up to 1 % in 10 s in closed chains at 1 ms), less
-// loses more.
+// Of the way on the circle, for joints of islands that are not under load: more wins energy, by
+// errors of the way that are mended a few steps later (0.9: up to 1 % in 10 s in closed chains at
+// 1 ms), less loses more.
 static const double load_arc = 0.8;
 
 // m/s, of which such joints take no notice: at rest its direction is that of rounding.
