@@ -80,6 +80,7 @@ typedef struct ode_stiffened_body {
     double added[9];   // kg m^2, the added inertia
     double trace;      // of it
     double target[3];  // rad/s, the angular velocity that it pulls the body towards
+    double kept;       // the part of the body's own in it
     double inertia[9]; // kg m^2, without the added one
     double free[3];    // rad/s, the free angular velocity without it
     double stored;     // J, what it has taken from the motion and may give back; < 0: has won
@@ -306,6 +307,18 @@ static inline double sprag_ode_rate(const ode_problem *pulled, const sprag_row *
     }
     return sum;
 }
+
+// Whether the stiffness of a load may exceed the inertia I. moment: N m, the sum of r f'; square:
+// s^2, of the step.
+bool sprag_ode_load_counts(const double *I, const double *moment, double square);
+
+// Adds a body's share of A to its inertia. I: of its part. added_before: trace of A in the last
+// step; 0: A is new. false: the load is too small.
+bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *moment, double square,
+                           double share_of_part, double added_before, ode_stiffened_body *to);
+
+// The free velocities of the bodies with A. held: a joint holds the island to the world.
+void sprag_ode_pull_to_targets(ode_problem *pulled, bool held);
 
 // The first body of its part; -1: the world.
 int sprag_ode_part(const ode_problem *pulled, int body);

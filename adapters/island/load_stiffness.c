@@ -12,7 +12,8 @@
 // u = w before the step, w0, keeps the energy of everything as long as A is constant. Where A
 // grows or shrinks, u is w0 by the fourth root of that: a wave of a slowly changing stiffness keeps
 // its energy by its frequency, A w^2 by the root of A. The target of new inertia is rest, as for
-// links that a rope jerks tight.
+// links that a rope jerks tight. In an island that no joint holds to the world, the mean turn of
+// the bodies under load takes the place of rest: nothing may brake its angular momentum.
 //
 // Joints between the same two bodies (two hinges of a door) act as one, at the place of the first:
 // what they pull against one another is a stiffness of +K for one body and -K for the other, which
@@ -38,7 +39,6 @@
 #include "island.h"
 #include "island_constants.h"
 #include "linalg.h"
-#include "symmetric3.h"
 
 typedef struct ode_load {
     double moment[9]; // N m, the sum of r f': K = its trace less its symmetric part; of a part:
@@ -164,90 +164,6 @@ static int lever_of_part(const ode_problem *pulled, const loaded_joint *joint, i
         add_scaled(lever, 1, arm, 3);
     }
     return part == sprag_ode_part(pulled, body[1 - side]) ? -1 : part;
-}
-
-// ---- one body
-
-// No eigenvalue is below it.
-static double least_moment(const double *I)
-{
-    double minors =
-        I[0] * I[4] - I[1] * I[3] + I[0] * I[8] - I[2] * I[6] + I[4] * I[8] - I[5] * I[7];
-    double det = I[0] * (I[4] * I[8] - I[5] * I[7]) - I[1] * (I[3] * I[8] - I[5] * I[6]) +
-                 I[2] * (I[3] * I[7] - I[4] * I[6]);
-    return det / minors;
-}
-
-// Whether an eigenvalue of square K may exceed `least`. Those of K are sums of two of the moment's
-// symmetric part.
-static bool may_exceed(const double *moment, double square, double least)
-{
-    double sum = 0;
-    for (int i = 0; i < 9; i++) {
-        sum += moment[i] * moment[i];
-    }
-    return 2 * sum * square * square > least * least;
-}
-
-// A = the positive part of square K - I, with the inertia I: then I + A is no less than square K,
-// up to what counts about each of its axes. Returns its trace.
-static double excess(const double *I, double least, const double *moment, double square,
-                     double A[9])
-{
-    double over[9], value[3], u[9], trace = 0;
-    const double all = moment[0] + moment[4] + moment[8];
-    for (int i = 0; i < 3; i++) {
-        over[4 * i] = square * (all - moment[4 * i]) - I[4 * i];
-    }
-    over[1] = -0.5 * (square * (moment[1] + moment[3]) + I[1] + I[3]);
-    over[2] = -0.5 * (square * (moment[2] + moment[6]) + I[2] + I[6]);
-    over[5] = -0.5 * (square * (moment[5] + moment[7]) + I[5] + I[7]);
-    memset(A, 0, 9 * sizeof *A);
-    sprag_eigen3(over, value, u);
-    for (int k = 0; k < 3; k++) {
-        const double *axis = u + 3 * k;
-        double along[3], added = value[k];
-        if (added > load_most * least) {
-            mul33(I, axis, along);
-            added = fmin(added, load_most * dot3(axis, along));
-        }
-        if (added > 0) {
-            for (int i = 0; i < 3; i++) {
-                add_scaled(A + 3 * i, added * axis[i], axis, 3);
-            }
-            trace += added;
-        }
-    }
-    return trace;
-}
-
-// I, least: of the part, and this is the body's share of it. added_before: trace of A in the last
-// step; 0: the target is rest. false: the load is too small.
-static bool stiffen(sprag_body *body, const double *I, double least, const double *moment,
-                    double square, double share_of_part, double added_before,
-                    ode_stiffened_body *to)
-{
-    double sum[9], inverse[9], part[3], pull[3], *free = body->free_velocity + 3;
-    to->trace = share_of_part * excess(I, least, moment, square, to->added);
-    for (int i = 0; i < 9; i++) {
-        to->added[i] *= share_of_part;
-        sum[i] = body->inertia[i] + to->added[i];
-    }
-    if (!(to->trace > 0) || invert33(sum, inverse) == 0) {
-        return false;
-    }
-    memcpy(to->inertia, body->inertia, sizeof to->inertia);
-    memcpy(to->free, free, sizeof to->free);
-    const double share = to->share * sqrt(sqrt(added_before / to->trace));
-    for (int k = 0; k < 3; k++) {
-        to->target[k] = share * body->velocity[3 + k];
-    }
-    subtract3(to->target, free, part);
-    mul33(to->added, part, pull);
-    mul33(inverse, pull, part);
-    add_scaled(free, 1, part, 3);
-    memcpy(body->inertia, sum, sizeof sum);
-    return true;
 }
 
 // ---- rows that look ahead
@@ -403,6 +319,15 @@ static void find_loads(const ode_problem *pulled, load *loads)
     }
 }
 
+static bool is_held(const ode_problem *pulled)
+{
+    bool held = false;
+    for (int i = 0; i < pulled->loadeds && !held; i++) {
+        held = pulled->loaded[i].row->body[1] == SPRAG_STATIC;
+    }
+    return held;
+}
+
 // Adds inertia to the bodies that need it.
 static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start,
                            sprag_scratch *scratch)
@@ -419,10 +344,10 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
         const double *moment = pulled->load[first].moment, *own = body->inertia;
         const double *I = part ? part->inertia : own;
         const double share = part ? (own[0] + own[4] + own[8]) / part->trace : 1;
-        double added, least = least_moment(I);
-        if (!may_exceed(moment, square, least)) {
+        if (!sprag_ode_load_counts(I, moment, square)) {
             continue;
         }
+        double added;
         pulled->stiffened_body =
             pulled->stiffened_body
                 ? pulled->stiffened_body
@@ -435,8 +360,10 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
         sprag_ode_warm_start_added(warm_start, pulled->island.body[i], &run, &added, &to->stored,
                                    &to->share);
         added = pulled->solve == ODE_WON ? 0 : added;
-        pulled->stiffened_bodies += stiffen(body, I, least, moment, square, share, added, to);
+        pulled->stiffened_bodies +=
+            sprag_ode_add_inertia(body, I, moment, square, share, added, to);
     }
+    sprag_ode_pull_to_targets(pulled, is_held(pulled));
 }
 
 static void look_ahead(ode_problem *pulled)

@@ -1,0 +1,126 @@
+// The inertia A that a load adds to a body, and the angular velocity u that A pulls it towards
+// (load_stiffness.c).
+#include <math.h>
+#include <string.h>
+
+#include "island.h"
+#include "island_constants.h"
+#include "linalg.h"
+#include "symmetric3.h"
+
+// No eigenvalue is below it.
+static double least_moment(const double *I)
+{
+    double minors =
+        I[0] * I[4] - I[1] * I[3] + I[0] * I[8] - I[2] * I[6] + I[4] * I[8] - I[5] * I[7];
+    double det = I[0] * (I[4] * I[8] - I[5] * I[7]) - I[1] * (I[3] * I[8] - I[5] * I[6]) +
+                 I[2] * (I[3] * I[7] - I[4] * I[6]);
+    return det / minors;
+}
+
+// The eigenvalues of K are sums of two of the moment's symmetric part.
+bool sprag_ode_load_counts(const double *I, const double *moment, double square)
+{
+    double sum = 0, least = least_moment(I);
+    for (int i = 0; i < 9; i++) {
+        sum += moment[i] * moment[i];
+    }
+    return 2 * sum * square * square > least * least;
+}
+
+// A = the positive part of square K - I, with the inertia I: then I + A is no less than square K,
+// up to what counts about each of its axes. Returns its trace.
+static double excess(const double *I, double least, const double *moment, double square,
+                     double A[9])
+{
+    double over[9], value[3], u[9], trace = 0;
+    const double all = moment[0] + moment[4] + moment[8];
+    for (int i = 0; i < 3; i++) {
+        over[4 * i] = square * (all - moment[4 * i]) - I[4 * i];
+    }
+    over[1] = -0.5 * (square * (moment[1] + moment[3]) + I[1] + I[3]);
+    over[2] = -0.5 * (square * (moment[2] + moment[6]) + I[2] + I[6]);
+    over[5] = -0.5 * (square * (moment[5] + moment[7]) + I[5] + I[7]);
+    memset(A, 0, 9 * sizeof *A);
+    sprag_eigen3(over, value, u);
+    for (int k = 0; k < 3; k++) {
+        const double *axis = u + 3 * k;
+        double along[3], added = value[k];
+        if (added > load_most * least) {
+            mul33(I, axis, along);
+            added = fmin(added, load_most * dot3(axis, along));
+        }
+        if (added > 0) {
+            for (int i = 0; i < 3; i++) {
+                add_scaled(A + 3 * i, added * axis[i], axis, 3);
+            }
+            trace += added;
+        }
+    }
+    return trace;
+}
+
+bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *moment, double square,
+                           double share_of_part, double added_before, ode_stiffened_body *to)
+{
+    to->trace = share_of_part * excess(I, least_moment(I), moment, square, to->added);
+    if (!(to->trace > 0)) {
+        return false;
+    }
+    memcpy(to->inertia, body->inertia, sizeof to->inertia);
+    memcpy(to->free, body->free_velocity + 3, sizeof to->free);
+    for (int i = 0; i < 9; i++) {
+        to->added[i] *= share_of_part;
+        body->inertia[i] += to->added[i];
+    }
+    to->kept = to->share * sqrt(sqrt(added_before / to->trace));
+    return true;
+}
+
+// The mean turn of the bodies under load, by the part of A that does not keep their own. About axes
+// without A it is not determined; a trace of A leaves it 0 there.
+static void find_mean_turn(const ode_problem *pulled, double mean[3])
+{
+    static const double nothing = 1e-9;
+    double sum[9] = {0}, inverse[9], momentum[3] = {0}, part[3];
+    for (int i = 0; i < pulled->stiffened_bodies; i++) {
+        const ode_stiffened_body *of = &pulled->stiffened_body[i];
+        const double left = fmax(0, 1 - of->kept);
+        mul33(of->added, pulled->body[of->body].velocity + 3, part);
+        add_scaled(momentum, left, part, 3);
+        add_scaled(sum, left, of->added, 9);
+    }
+    const double trace = sum[0] + sum[4] + sum[8];
+    for (int k = 0; k < 3; k++) {
+        sum[4 * k] += nothing * trace;
+    }
+    if (trace > 0 && invert33(sum, inverse) != 0) {
+        mul33(inverse, momentum, mean);
+    }
+}
+
+static void pull_to_target(sprag_body *body, ode_stiffened_body *to, const double mean[3])
+{
+    double inverse[9], part[3], pull[3];
+    for (int k = 0; k < 3; k++) {
+        to->target[k] = to->kept * body->velocity[3 + k] + (1 - to->kept) * mean[k];
+    }
+    subtract3(to->target, to->free, part);
+    mul33(to->added, part, pull);
+    if (invert33(body->inertia, inverse) != 0) {
+        mul33(inverse, pull, part);
+        add_scaled(body->free_velocity + 3, 1, part, 3);
+    }
+}
+
+void sprag_ode_pull_to_targets(ode_problem *pulled, bool held)
+{
+    double mean[3] = {0};
+    if (!held) {
+        find_mean_turn(pulled, mean);
+    }
+    for (int i = 0; i < pulled->stiffened_bodies; i++) {
+        ode_stiffened_body *of = &pulled->stiffened_body[i];
+        pull_to_target(&pulled->body[of->body], of, mean);
+    }
+}
