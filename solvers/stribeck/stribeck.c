@@ -324,15 +324,15 @@ static void settle_known(island *b, double most_saved, bool pays)
 // account of work in the island's memory: what does not pay is charged, and the method waits until
 // a share of the work of the others has paid for it. So failures take at most that share in the
 // long run; before it waits, the interior-point method may owe what brings a tower to rest.
-// Known forces go first where there is little to factorize: where joints hold bodies, and where
-// bodies touch in trees near rest, or a single one moves. Trees of bodies in motion part and meet
-// again within a few steps: there they go first once sweeps have paid for an attempt, and as long
-// as they solve the island. Loops are solved directly near rest, where that worked the last time.
+// Known forces go first where there is little to factorize: where joints hold bodies and where
+// bodies touch in trees; and in loops near rest, where a direct method solved the island last.
 // In small islands Newton's method in the velocities goes before them, which takes less where it
 // succeeds; one update without progress ends it near rest, where known forces are nearer to what
 // carries the island, and where it did not succeed the last time. In trees it goes on after known
 // forces, if they fail: without it a heap of 30 may take the interior-point method for a hundred
 // steps.
+// Trees of bodies in motion part and meet again within a few steps. There an attempt is brief,
+// until sweeps have paid for a long one, or a direct method has solved the island.
 // The interior-point method goes before the sweeps, once it has solved the island near rest, until
 // known forces solve it or it owes too much.
 // Both follow sweeps that leave the island near rest, where contacts creep without them, or, in
@@ -349,29 +349,28 @@ static sprag_result solve_two_way(const sprag_problem *problem,
 {
     const bool exact = options->exact;
     sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
-    const int moving = count_moving(problem);
+    const int moving = count_moving(problem), laws = problem->contacts + problem->rows;
     const bool trees = problem->rows == 0 && contacts_form_trees(problem, moving);
     const bool cheap = trees || problem->rows > 0, near = is_near_rest(problem, NULL);
     const bool stacked = trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * moving;
     const bool forces = memory->last == SPRAG_STRATEGY_WARM_NEWTON;
     const bool goes_on = // a direct method solved it last
         memory->last != SPRAG_STRATEGY_NONE && memory->last != SPRAG_STRATEGY_GAUSS_SEIDEL;
-    const int patience = !exact && (near || forces) ? 1 : STRIBECK_PATIENCE;
+    const double most = STRIBECK_AFFORDABLE_SWEEPS * laws, brief = STRIBECK_BRIEF_SWEEPS * laws;
+    const bool paid = exact || !trees || near || goes_on || moving == 1 || memory->known >= brief;
+    const int patience = !exact && (near || forces || !paid) ? 1 : STRIBECK_PATIENCE;
     island b = {problem, options, best, stats, memory, stacked, patience, 0, 0, 0};
-    const double most = STRIBECK_AFFORDABLE_SWEEPS * (problem->contacts + problem->rows);
-    const double brief = STRIBECK_BRIEF_SWEEPS * (problem->contacts + problem->rows);
     const bool direct = options->direct_work > 0;
     const bool free = exact && memory->update <= options->direct_work; // of accounts
     const bool may = direct && (free || memory->known >= 0);
-    const bool saved = memory->known >= brief;
-    const bool first = may && (exact || problem->rows > 0 || (near && goes_on) ||
-                               (trees && (near || goes_on || moving == 1 || saved)));
+    const bool first = may && (exact || cheap || (near && goes_on));
     bool solved = false;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
-        const unsigned root = exact ? SPRAG_ATTEMPT_ROOT : trees ? SPRAG_ATTEMPT_TREES : 0;
-        result = try_directly(&b, SPRAG_ATTEMPT_DIRECT | root, cheap || exact ? INFINITY : brief,
-                              &b.known);
+        const unsigned on = exact ? SPRAG_ATTEMPT_ROOT : trees && paid ? SPRAG_ATTEMPT_TREES : 0;
+        const double unpaid = STRIBECK_UNPAID_ATTEMPT * options->sweeps * laws;
+        const double room = !paid ? unpaid : cheap || exact ? INFINITY : brief;
+        result = try_directly(&b, SPRAG_ATTEMPT_DIRECT | on, room, &b.known);
         solved = result == SPRAG_OK;
     }
     const bool runs = (near || exact) && memory->runs;
