@@ -4,9 +4,10 @@
 //     n.u+ >= -e n.u-   where the contact bounces,   n.u+ >= 0   where bodies touch,
 //
 // with friction bounded by the impulse and joints that keep their rates. Contacts that bodies only
-// approach by the outcome follow in the next round. Without friction a round adds no energy,
-// because the work of each impulse P is P.(u+ + u-) / 2 <= 0. With friction it can (Kane, Levinson:
-// Dynamics, 1985, 5.8): then the outcome is the one nearest to it, towards that without
+// approach by the outcome follow in the next round, and so do bodies at rest that touch, if their
+// surface bounces: in the same round they would go on as one body. Without friction a round adds no
+// energy, because the work of each impulse P is P.(u+ + u-) / 2 <= 0. With friction it can (Kane,
+// Levinson: Dynamics, 1985, 5.8): then the outcome is the one nearest to it, towards that without
 // restitution, that adds none. That one always loses energy.
 #include <math.h>
 #include <string.h>
@@ -99,7 +100,9 @@ static void add_point(impact *m, const advance_point *point, int i)
     bool closes = !point->speculative || point->gap <= approach * m->problem.step;
     bool is_older = overlaps && -point->gap > approach * run->frame->step;
     bool hits = surface->bounce > 0 && approach > least && closes && !is_older;
-    bool touches = point->gap <= run->options->epsilon && approach > -advance_touching_speed;
+    bool joins = surface->bounce > 0 ? approach > advance_touching_speed
+                                     : approach > -advance_touching_speed;
+    bool touches = point->gap <= run->options->epsilon && joins;
     if (!hits && !touches) {
         return;
     }

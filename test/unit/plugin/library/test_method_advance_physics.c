@@ -251,6 +251,32 @@ START_TEST(elastic_lattice_keeps_its_energy)
 }
 END_TEST
 
+// Five elastic balls of which the last touch each other: as many leave as come, and the others
+// stay.
+START_TEST(touching_balls_pass_impacts_on)
+{
+    enum { BALLS = 5 };
+    const int moving = 1 + _i;
+    const double radius = 0.1, apart = 0.3, speed = 2;
+    dBodyID ball[BALLS];
+    scene *s = open_scene("method=advance");
+    dWorldSetGravity(s->world, 0, 0, 0);
+    s->surface = (dSurfaceParameters){.mode = dContactBounce, .bounce = 1};
+    for (int i = 0; i < BALLS; i++) {
+        ball[i] = add_ball(s, 2 * radius * i - (i < moving ? apart : 0), 0, 0, radius);
+        dBodySetLinearVel(ball[i], i < moving ? speed : 0, 0, 0);
+    }
+    for (int frame = 0; frame < 50; frame++) {
+        step(s);
+    }
+    for (int i = 0; i < BALLS; i++) {
+        const double expected = i < BALLS - moving ? 0 : speed;
+        ck_assert_double_eq_tol(dBodyGetLinearVel(ball[i])[0], expected, 1e-4);
+    }
+    close_scene(s);
+}
+END_TEST
+
 // Newton's law of impact gives a box energy when it lands on a corner with much friction: e n.u-
 // and no slip together. Each corner, edge and face, at several speeds.
 START_TEST(impacts_with_friction_add_no_energy)
@@ -494,6 +520,7 @@ int main(void)
     tcase_set_timeout(restitution, 60);
     tcase_add_loop_test(restitution, apex_is_exact, 0, GROUNDS * LENGTHS * MODES);
     tcase_add_test(restitution, elastic_lattice_keeps_its_energy);
+    tcase_add_loop_test(restitution, touching_balls_pass_impacts_on, 0, 3);
     tcase_add_loop_test(restitution, impacts_with_friction_add_no_energy, 0, 3);
     suite_add_tcase(suite, restitution);
     TCase *edges = tcase_create("edges");
