@@ -22,7 +22,7 @@ typedef struct touch {
     bool off;     // another one keeps the geom off this edge
     // 1 + index, 0: last or none
     int next; // of the same two geoms
-    int pair; // of the first of two geoms: the first of the body's next two
+    int pair; // of a list's head: the head of the body's next list
 } touch;
 
 static bool is_convex(int class)

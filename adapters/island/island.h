@@ -80,15 +80,14 @@ typedef struct ode_stiffened_body {
     double added[9];   // kg m^2, the added inertia
     double trace;      // of it
     double target[3];  // rad/s, the angular velocity that it pulls the body towards
-    double kept;       // the part of the body's own in it
     double inertia[9]; // kg m^2, without the added one
     double free[3];    // rad/s, the free angular velocity without it
     double stored;     // J, what it has taken from the motion and may give back; < 0: has won
     double share;      // of the target and of the look ahead, in this step
 } ode_stiffened_body;
 
-// Bodies that joints keep from turning against each other turn as one part (load_parts.c). All but
-// first: of the first body.
+// Bodies that joints weld turn as one part (load_parts.c). Fields but the first are valid in the
+// entry of the part's first body.
 typedef struct ode_part {
     int first;         // a body before this one that it turns with, or this one; -1: the world
     double mass;       // kg
@@ -308,6 +307,12 @@ static inline double sprag_ode_rate(const ode_problem *pulled, const sprag_row *
     return sum;
 }
 
+// The lever r (m) of a joint's anchor on the body of a side, from three rows with Jacobians e and
+// r x e: the vectors e are at right angles, so the matrix of r x is the sum of (r x e) e'.
+void sprag_ode_lever_of_rows(const sprag_row *row, int side, double r[3]);
+
+// ---- load_inertia.c
+
 // Whether the stiffness of a load may exceed the inertia I. moment: N m, the sum of r f'; square:
 // s^2, of the step.
 bool sprag_ode_load_counts(const double *I, const double *moment, double square);
@@ -317,21 +322,16 @@ bool sprag_ode_load_counts(const double *I, const double *moment, double square)
 bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *moment, double square,
                            double share_of_part, double added_before, ode_stiffened_body *to);
 
-// The free velocities of the bodies with A. held: a joint holds the island to the world.
-void sprag_ode_pull_to_targets(ode_problem *pulled, bool held);
+// ---- load_parts.c
 
-// The first body of its part; -1: the world.
+// The first body of its part; -1: the world (SPRAG_STATIC).
 int sprag_ode_part(const ode_problem *pulled, int body);
 
-// Two bodies turn as one. false: no memory.
+// Two bodies are welded. false: no memory.
 bool sprag_ode_join_parts(ode_problem *pulled, const int body[2], sprag_scratch *scratch);
 
 // Once all are joined, of bodies without added inertia.
 void sprag_ode_measure_parts(ode_problem *pulled);
-
-// The lever r (m) of a joint's anchor on the body of a side, from three rows with Jacobians e and
-// r x e: the vectors e are at right angles, so the matrix of r x is the sum of (r x e) e'.
-void sprag_ode_lever_of_rows(const sprag_row *row, int side, double r[3]);
 
 // ---- load_distance.c
 

@@ -38,6 +38,11 @@ static const double load_growth = 2;
 // s at 10 to 17 ms; twice as much changes nothing there.
 static const double load_growth_across = 4;
 
+// m/s per N, compliance of the rows of a joint that welds: ODE's default CFM is 1e-7 at 1 ms.
+// Larger: bodies on soft welds, which turn against each other, spin up (dFixed with a CFM of 0.3);
+// smaller: loops of welds with some CFM lose their rotation.
+static const double load_hard_weld = 1e-6;
+
 // Of the way on the circle, for joints of islands that are not under load: more wins energy, by
 // errors of the way that are mended a few steps later (0.9: up to 1 % in 10 s in closed chains at
 // 1 ms), less loses more.

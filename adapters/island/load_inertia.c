@@ -63,64 +63,28 @@ static double excess(const double *I, double least, const double *moment, double
 bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *moment, double square,
                            double share_of_part, double added_before, ode_stiffened_body *to)
 {
+    double inverse[9], part[3], pull[3], *free = body->free_velocity + 3;
     to->trace = share_of_part * excess(I, least_moment(I), moment, square, to->added);
     if (!(to->trace > 0)) {
         return false;
     }
     memcpy(to->inertia, body->inertia, sizeof to->inertia);
-    memcpy(to->free, body->free_velocity + 3, sizeof to->free);
+    memcpy(to->free, free, sizeof to->free);
     for (int i = 0; i < 9; i++) {
         to->added[i] *= share_of_part;
         body->inertia[i] += to->added[i];
     }
-    to->kept = to->share * sqrt(sqrt(added_before / to->trace));
-    return true;
-}
-
-// The mean turn of the bodies under load, by the part of A that does not keep their own. About axes
-// without A it is not determined; a trace of A leaves it 0 there.
-static void find_mean_turn(const ode_problem *pulled, double mean[3])
-{
-    static const double nothing = 1e-9;
-    double sum[9] = {0}, inverse[9], momentum[3] = {0}, part[3];
-    for (int i = 0; i < pulled->stiffened_bodies; i++) {
-        const ode_stiffened_body *of = &pulled->stiffened_body[i];
-        const double left = fmax(0, 1 - of->kept);
-        mul33(of->added, pulled->body[of->body].velocity + 3, part);
-        add_scaled(momentum, left, part, 3);
-        add_scaled(sum, left, of->added, 9);
+    if (invert33(body->inertia, inverse) == 0) {
+        memcpy(body->inertia, to->inertia, sizeof to->inertia);
+        return false;
     }
-    const double trace = sum[0] + sum[4] + sum[8];
+    const double share = to->share * sqrt(sqrt(added_before / to->trace));
     for (int k = 0; k < 3; k++) {
-        sum[4 * k] += nothing * trace;
+        to->target[k] = share * body->velocity[3 + k];
     }
-    if (trace > 0 && invert33(sum, inverse) != 0) {
-        mul33(inverse, momentum, mean);
-    }
-}
-
-static void pull_to_target(sprag_body *body, ode_stiffened_body *to, const double mean[3])
-{
-    double inverse[9], part[3], pull[3];
-    for (int k = 0; k < 3; k++) {
-        to->target[k] = to->kept * body->velocity[3 + k] + (1 - to->kept) * mean[k];
-    }
-    subtract3(to->target, to->free, part);
+    subtract3(to->target, free, part);
     mul33(to->added, part, pull);
-    if (invert33(body->inertia, inverse) != 0) {
-        mul33(inverse, pull, part);
-        add_scaled(body->free_velocity + 3, 1, part, 3);
-    }
-}
-
-void sprag_ode_pull_to_targets(ode_problem *pulled, bool held)
-{
-    double mean[3] = {0};
-    if (!held) {
-        find_mean_turn(pulled, mean);
-    }
-    for (int i = 0; i < pulled->stiffened_bodies; i++) {
-        ode_stiffened_body *of = &pulled->stiffened_body[i];
-        pull_to_target(&pulled->body[of->body], of, mean);
-    }
+    mul33(inverse, pull, part);
+    add_scaled(free, 1, part, 3);
+    return true;
 }

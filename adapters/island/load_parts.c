@@ -1,4 +1,4 @@
-// Parts: what joints keep from turning against each other turns as one. The forces within a part
+// Parts: bodies that joints weld turn as one. The forces within a part
 // turn with it and have no stiffness (load_stiffness.c), however large they are where its joints
 // contradict each other.
 #include "island.h"

@@ -12,16 +12,14 @@
 // u = w before the step, w0, keeps the energy of everything as long as A is constant. Where A
 // grows or shrinks, u is w0 by the fourth root of that: a wave of a slowly changing stiffness keeps
 // its energy by its frequency, A w^2 by the root of A. The target of new inertia is rest, as for
-// links that a rope jerks tight. In an island that no joint holds to the world, the mean turn of
-// the bodies under load takes the place of rest: nothing may brake its angular momentum.
+// links that a rope jerks tight.
 //
 // Joints between the same two bodies (two hinges of a door) act as one, at the place of the first:
 // what they pull against one another is a stiffness of +K for one body and -K for the other, which
 // turn as one, and the positive part alone would brake both. About the axis that is left to them
-// all places on it are the same. So do bodies that joints keep from turning against each other
-// (dFixed, slider): they turn as one part (load_parts.c), the forces within it turn with it and
-// have no stiffness, K is that of the part about its centre, and each body takes a share of A.
-// What joints keep from turning against the world has none.
+// all places on it are the same. Bodies that joints weld turn as one part (load_parts.c): the
+// forces within it turn with it and have no stiffness, K is that of the part about its centre, and
+// each body takes a share of A. What joints weld to the world has none.
 //
 // The rows of an island under load also look ahead: they keep the anchors together at the end of
 // the way on the circle about the joint, not of that on its tangent. All by the same share, so that
@@ -139,15 +137,15 @@ static void find_force(const ode_problem *pulled, const loaded_joint *joint,
     force[0] = x, force[1] = y, force[2] = z;
 }
 
-// Whether its bodies turn as one.
-static bool keeps_from_turning(const loaded_joint *joint)
+// Whether its bodies move as one.
+static bool welds(const loaded_joint *joint)
 {
-    int turns = 0;
+    int hard = 0;
     for (int i = 0; i < joint->rows; i++) {
         const sprag_row *row = &joint->row[i];
-        turns += is_zero(row->jacobian[0]) && row->lo == -INFINITY && row->hi == INFINITY;
+        hard += row->lo == -INFINITY && row->hi == INFINITY && row->compliance <= load_hard_weld;
     }
-    return turns == 3;
+    return hard == 6;
 }
 
 // The part of a side of a joint, and the lever about its centre. -1: the world, or what turns with
@@ -290,7 +288,7 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
         if (find_levers(pulled, i, joint)) {
             find_arms(pulled, pulled->loadeds++, newest);
         }
-        if (keeps_from_turning(joint) && !sprag_ode_join_parts(pulled, joint->row->body, scratch)) {
+        if (welds(joint) && !sprag_ode_join_parts(pulled, joint->row->body, scratch)) {
             return false;
         }
     }
@@ -317,15 +315,6 @@ static void find_loads(const ode_problem *pulled, load *loads)
             }
         }
     }
-}
-
-static bool is_held(const ode_problem *pulled)
-{
-    bool held = false;
-    for (int i = 0; i < pulled->loadeds && !held; i++) {
-        held = pulled->loaded[i].row->body[1] == SPRAG_STATIC;
-    }
-    return held;
 }
 
 // Adds inertia to the bodies that need it.
@@ -363,7 +352,6 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
         pulled->stiffened_bodies +=
             sprag_ode_add_inertia(body, I, moment, square, share, added, to);
     }
-    sprag_ode_pull_to_targets(pulled, is_held(pulled));
 }
 
 static void look_ahead(ode_problem *pulled)

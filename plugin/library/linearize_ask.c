@@ -88,6 +88,7 @@ static const char *add_loads(component *c)
     ode_problem *near = &c->near;
     const ode_problem none = {0};
     near->problem.rows = near->joint_rows;
+    near->part = NULL; // measured anew
     near->load = none.load, near->loaded = none.loaded, near->loadeds = 0;
     near->stiffened_body = none.stiffened_body, near->stiffened_bodies = 0;
     near->stiffened_distance = none.stiffened_distance, near->stiffened_distances = 0;

@@ -84,7 +84,7 @@ typedef struct sprag_memory {
                             // take (Newton's method in known forces, the interior-point method)
     double update;          // of a Newton update, the last time, in the same unit
     int failures;           // of known forces; each success takes one away
-    sprag_strategy last;    // that solved it
+    sprag_strategy last;    // strategy of the last solve
     bool runs;              // the interior-point method solved it last, and goes first
 } sprag_memory;
 

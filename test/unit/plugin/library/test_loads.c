@@ -187,7 +187,8 @@ START_TEST(chains_swing)
         ck_assert_double_lt(w.stretch, 1e-3);
         ck_assert_double_lt(fabs(w.half_period / exact[_i] - 1), 1e-3);
         ck_assert_double_lt(w.most, 1e-4);
-        ck_assert_double_gt(w.end, _i != 1 || k < 2 ? -3e-3 : -0.02);
+        // light loads at the shortest step, and what whips at the longest, lose more
+        ck_assert_double_gt(w.end, _i == 1 && k == 2 ? -0.02 : _i < 2 && k == 0 ? -3e-3 : -1e-3);
     }
 }
 END_TEST
@@ -656,38 +657,6 @@ START_TEST(a_welded_plate_spins_on)
 }
 END_TEST
 
-// A ring of four boxes on four hinges with parallel axes, one of which is off along its axis by so
-// much: the ring keeps turning.
-START_TEST(a_ring_of_hinges_turns_on)
-{
-    static const double off[] = {1e-5, 1e-3};
-    scene s;
-    dMass m;
-    open_scene(&s, 0);
-    dMassSetBoxTotal(&m, 1, 0.2, 0.2, 0.2);
-    for (int i = 0; i < 4; i++) {
-        double x = i == 1 || i == 2 ? 0.15 : -0.15, z = i > 1 ? 0.15 : -0.15;
-        dBodyID body = add_body(&s, &m, (const double[3]){x, 0, z});
-        dBodySetAngularVel(body, 0, 3, 0);
-        dBodySetLinearVel(body, 3 * z, 0, -3 * x);
-    }
-    const double before = momentum_about(&s, 1);
-    for (int i = 0; i < 4; i++) {
-        const double *a = dBodyGetPosition(s.body[i]), *b = dBodyGetPosition(s.body[(i + 1) % 4]);
-        const double at[3] = {(a[0] + b[0]) / 2, 0, (a[2] + b[2]) / 2};
-        const double x = a[0], z = a[2];
-        dBodySetPosition(s.body[i], x, i == 3 ? off[_i] : 0, z);
-        join_by_hinge(&s, s.body[i], s.body[(i + 1) % 4], at);
-        dBodySetPosition(s.body[i], x, 0, z);
-    }
-    for (int i = 0; i < 500; i++) {
-        dWorldStep(s.world, 0.01);
-    }
-    ck_assert_double_eq_tol(momentum_about(&s, 1), before, 0.1 * before);
-    dWorldDestroy(s.world);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("loads");
@@ -706,7 +675,6 @@ int main(void)
     tcase_add_test(tests, joints_of_a_pair_are_one);
     tcase_add_test(tests, linkages_stay_on_their_branch);
     tcase_add_loop_test(tests, a_welded_plate_spins_on, 0, 2);
-    tcase_add_loop_test(tests, a_ring_of_hinges_turns_on, 0, 2);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
