@@ -429,14 +429,12 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     for (int i = 0; i < run->frame->bodies; i++) {
         way[i] = way_of(run, i);
     }
-    const long most = compliant_step_limit(run);
-    const bool flies = flies_to_touch(run);
-    if (budget->steps >= most || (flies && compliant_is_over_budget(run, run->time))) {
+    if (flies_to_touch(run)) {
         *stats = (sprag_ess_stats){.stop = SPRAG_ESS_MANY_STEPS};
-        return SPRAG_NOT_CONVERGED;
-    }
-    if (flies) {
-        *stats = (sprag_ess_stats){0};
+        if (budget->steps >= compliant_step_limit(run) ||
+            compliant_is_over_budget(run, run->time)) {
+            return SPRAG_NOT_CONVERGED;
+        }
         fly_to_touch(run, way, &stats->stop_guard);
         stats->stop = SPRAG_ESS_LAST_EVENT;
         return stats->stop_guard == SPRAG_ESS_NO_GUARD ? SPRAG_OK : SPRAG_NOT_CONVERGED;
@@ -449,7 +447,8 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     options.relative_tolerance = 0;
     options.absolute_tolerance = run->options->tolerance;
     options.scale = run->sizes.scale;
-    options.max_steps = most - budget->steps;
+    long most = compliant_step_limit(run);
+    options.max_steps = most > budget->steps ? most - budget->steps : 1;
     sprag_ess_output output = {.event = event, .event_room = room, .user = &l, .observe = observe};
     sprag_ess_problem problem = compliant_problem(run);
     compliant_set_known_labels(run);
@@ -460,7 +459,7 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     bool cut = stats->next_step >= left;
     run->frame->integrator_step = cut ? fmax(known, stats->next_step) : stats->next_step;
     run->time = stats->time;
-    budget->steps += stats->steps + (stats->stop == SPRAG_ESS_LAST_EVENT); // which ended a step
+    budget->steps += stats->steps;
     run->stats->steps += stats->steps;
     run->stats->rejected_steps += stats->rejected;
     run->stats->field_evaluations += stats->field_values;
