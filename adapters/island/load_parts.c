@@ -1,6 +1,5 @@
-// Parts: bodies that joints weld turn as one. The forces within a part
-// turn with it and have no stiffness (load_stiffness.c), however large they are where its joints
-// contradict each other.
+// Parts: bodies that joints weld turn as one. The forces within a part turn with it and have no
+// stiffness (load_stiffness.c), however large they are where its joints contradict each other.
 #include "island.h"
 #include "linalg.h"
 

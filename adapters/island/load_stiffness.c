@@ -14,12 +14,12 @@
 // its energy by its frequency, A w^2 by the root of A. The target of new inertia is rest, as for
 // links that a rope jerks tight.
 //
-// Joints between the same two bodies (two hinges of a door) act as one, at the place of the first:
-// what they pull against one another is a stiffness of +K for one body and -K for the other, which
-// turn as one, and the positive part alone would brake both. About the axis that is left to them
-// all places on it are the same. Bodies that joints weld turn as one part (load_parts.c): the
-// forces within it turn with it and have no stiffness, K is that of the part about its centre, and
-// each body takes a share of A. What joints weld to the world has none.
+// Bodies that joints weld turn as one part (load_parts.c): the forces within it turn with it and
+// have no stiffness, K is that of the part about its centre, and each body takes a share of A. What
+// joints weld to the world has none. Joints between the same two parts (two hinges of a door) act
+// as one, at the place of the first: what they pull against one another is a stiffness of +K for
+// one part and -K for the other, which turn as one, and the positive part alone would brake both.
+// About the axis that is left to them all places on it are the same.
 //
 // The rows of an island under load also look ahead: they keep the anchors together at the end of
 // the way on the circle about the joint, not of that on its tangent. All by the same share, so that
@@ -53,8 +53,9 @@ typedef struct ode_loaded_joint {
     sprag_row *row;
     int rows, linear;               // all, and those with a linear part
     double lever[2][3];             // m, centre of the body to the anchor; 0 of the world's
-    const double *arm[2];           // the levers at which its force is a stiffness
-    int older;                      // joint in the list of one of its bodies; -1: none
+    int part[2];                    // parts that its force loads; -1: none
+    double arm[2][3];               // m, from their centres to where the force is a stiffness
+    int older;                      // joint in the list of one of its parts; -1: none
     enum { NO_ARC, PART, ARC } arc; // how far it looks ahead
 } loaded_joint;
 
@@ -148,22 +149,6 @@ static bool welds(const loaded_joint *joint)
     return hard == 6;
 }
 
-// The part of a side of a joint, and the lever about its centre. -1: the world, or what turns with
-// it, or both sides are of the same part.
-static int lever_of_part(const ode_problem *pulled, const loaded_joint *joint, int side,
-                         double lever[3])
-{
-    const int *body = joint->row->body, part = sprag_ode_part(pulled, body[side]);
-    memcpy(lever, joint->arm[side], 3 * sizeof *lever);
-    if (pulled->part && part >= 0) {
-        double arm[3];
-        subtract3(dBodyGetPosition(pulled->island.body[body[side]]), pulled->part[part + 1].centre,
-                  arm);
-        add_scaled(lever, 1, arm, 3);
-    }
-    return part == sprag_ode_part(pulled, body[1 - side]) ? -1 : part;
-}
-
 // ---- rows that look ahead
 
 // In a step h, a point at r from the centre goes by h (v + w x r + (sine - 1) w x r + inward w x (w
@@ -246,26 +231,38 @@ static void look_ahead_of_joint(const ode_problem *pulled, loaded_joint *joint, 
 
 // ---- the island
 
-// Finds where the joint's force acts: at the anchor of the first joint between the same two bodies.
-// A distance has two anchors, and is alone. newest: of the joints in the list of each body. A joint
-// is in that of its later body, as a body of many joints mostly comes before those it holds.
+// Finds what the joint's force loads, and where: at the anchor of the first joint between the same
+// two parts. A distance has two anchors, and is alone. newest: of the joints in the list of each
+// part. A joint is in that of its later part, as a body of many joints mostly comes before those it
+// holds.
 static void find_arms(const ode_problem *pulled, int at, int *newest)
 {
     loaded_joint *joint = &pulled->loaded[at];
-    const int *body = joint->row->body;
-    int *list = &newest[body[0] > body[1] ? body[0] : body[1]];
-    joint->arm[0] = joint->lever[0];
-    joint->arm[1] = joint->lever[1];
-    for (int i = joint->linear > 1 ? *list : -1; i >= 0; i = pulled->loaded[i].older) {
-        const loaded_joint *other = &pulled->loaded[i];
-        bool same = other->row->body[0] == body[0] && other->row->body[1] == body[1];
-        if (same || (other->row->body[0] == body[1] && other->row->body[1] == body[0])) {
-            joint->arm[0] = other->arm[!same];
-            joint->arm[1] = other->arm[same];
-            break;
+    int *part = joint->part;
+    for (int side = 0; side < 2; side++) {
+        const int body = joint->row->body[side];
+        part[side] = sprag_ode_part(pulled, body);
+        memcpy(joint->arm[side], joint->lever[side], sizeof joint->arm[side]);
+        if (pulled->part && part[side] >= 0) {
+            double way[3];
+            subtract3(dBodyGetPosition(pulled->island.body[body]),
+                      pulled->part[part[side] + 1].centre, way);
+            add_scaled(joint->arm[side], 1, way, 3);
         }
     }
-    if (joint->linear > 1) {
+    if (part[0] == part[1]) {
+        part[0] = part[1] = -1;
+    } else if (joint->linear > 1) {
+        int *list = &newest[part[0] > part[1] ? part[0] : part[1]];
+        for (int i = *list; i >= 0; i = pulled->loaded[i].older) {
+            const loaded_joint *other = &pulled->loaded[i];
+            bool same = other->part[0] == part[0] && other->part[1] == part[1];
+            if (same || (other->part[0] == part[1] && other->part[1] == part[0])) {
+                memcpy(joint->arm[0], other->arm[!same], sizeof joint->arm[0]);
+                memcpy(joint->arm[1], other->arm[same], sizeof joint->arm[1]);
+                break;
+            }
+        }
         joint->older = *list;
         *list = at;
     }
@@ -285,14 +282,15 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
         joint->row = &pulled->row[i];
         joint->rows = rows;
         joint->arc = NO_ARC;
-        if (find_levers(pulled, i, joint)) {
-            find_arms(pulled, pulled->loadeds++, newest);
-        }
+        pulled->loadeds += find_levers(pulled, i, joint);
         if (welds(joint) && !sprag_ode_join_parts(pulled, joint->row->body, scratch)) {
             return false;
         }
     }
     sprag_ode_measure_parts(pulled);
+    for (int i = 0; i < pulled->loadeds && newest; i++) {
+        find_arms(pulled, i, newest);
+    }
     return !scratch->failed;
 }
 
@@ -302,13 +300,13 @@ static void find_loads(const ode_problem *pulled, load *loads)
     memset(loads, 0, (size_t)pulled->problem.bodies * sizeof *loads);
     for (int i = 0; i < pulled->loadeds; i++) {
         const loaded_joint *joint = &pulled->loaded[i];
-        double force[3], r[3];
+        double force[3];
         find_force(pulled, joint, NULL, force);
         for (int side = 0; side < 2 && !is_zero(force); side++) {
-            int part = lever_of_part(pulled, joint, side, r);
-            if (part >= 0) {
-                load *of = &loads[part];
+            if (joint->part[side] >= 0) {
+                load *of = &loads[joint->part[side]];
                 for (int k = 0; k < 3; k++) { // by Newton's third law
+                    const double *r = joint->arm[side];
                     add_scaled(of->moment + 3 * k, side ? -r[k] : r[k], force, 3);
                 }
                 of->known = true;
@@ -423,12 +421,11 @@ static bool loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch)
     double *trace = pulled->load ? SPRAG_TAKE(scratch, bodies, double) : NULL; // N m, half K's
     for (int i = 0; i < pulled->loadeds && trace; i++) {
         const loaded_joint *joint = &pulled->loaded[i];
-        double force[3], r[3];
+        double force[3];
         find_force(pulled, joint, pulled->solution.row_force, force);
         for (int side = 0; side < 2; side++) {
-            int part = lever_of_part(pulled, joint, side, r);
-            if (part >= 0) {
-                trace[part] += (side ? -1 : 1) * dot3(force, r);
+            if (joint->part[side] >= 0) {
+                trace[joint->part[side]] += (side ? -1 : 1) * dot3(force, joint->arm[side]);
             }
         }
     }

@@ -152,9 +152,8 @@ static bool is_near_rest(const sprag_problem *problem, const sprag_solution *sol
 }
 
 // The strategies of strategy.h among the attempts, with at most so much work of updates. patience:
-// of Newton's method on contacts. SPRAG_OK:
-// accepted. Counts are added to *stats, and what they took to *work; *update: that of a Newton
-// update; both in products of blocks.
+// of Newton's method on contacts. SPRAG_OK: accepted. Counts are added to *stats, and what they
+// took to *work; *update: that of a Newton update; both in products of blocks.
 static sprag_result solve_directly(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, unsigned attempts,
                                    int patience, double most, sprag_best *best, sprag_stats *stats,
