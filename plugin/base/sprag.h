@@ -231,7 +231,8 @@ static inline void sprag_surface_set_dissipation(dSurfaceParameters *surface, dR
     surface->soft_erp = dissipation;
 }
 
-// tolerance: m/s, slip speed that counts as sticking, at rest and in motion; 0: the options
+// tolerance: m/s, slip speed that counts as sticking, at rest and in motion: friction is
+// proportional to slip up to it, and at its bound beyond. 0: the options
 // stribeck.stiction_tolerance and stribeck.stiction_at_rest.
 static inline void sprag_surface_set_stiction(dSurfaceParameters *surface, dReal tolerance)
 {

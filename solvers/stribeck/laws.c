@@ -10,7 +10,7 @@
 static double bound_share(const sprag_friction_law *law, double square, double ratio)
 {
     if (law->knee < 0) {
-        return sqrt(square) < -law->knee ? 0 : 1;
+        return law->creeps && sqrt(square) < -law->knee ? 0 : 1;
     }
     return law->creeps ? 1 - law->least * ratio * ratio : 1;
 }

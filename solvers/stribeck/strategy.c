@@ -106,9 +106,6 @@ static effort effort_of(const sprag_strategy_state *w)
     int kinks = w->system->points + w->system->equations; // an update may pass only one of them
     double patience = fmin(kinks, STRIBECK_BRIEF_PATIENCE / fmax(1, w->system->size));
     patience = fmax(STRIBECK_BRIEF_PATIENCE_LEAST, patience);
-    if (w->traits & SPRINGS) {
-        patience = fmin(patience, w->options.patience);
-    }
     return (effort){w->options.max_iterations, (int)patience, STRIBECK_BRIEF_PROGRESS};
 }
 
@@ -132,16 +129,6 @@ static sprag_result solve_newton(sprag_strategy_state *w)
     sprag_result result = iterate(w, w->options.finest, tolerance, effort_of(w));
     return result == SPRAG_OK && w->system->points == 0 && w->system->equations > 0 ? harden_rows(w)
                                                                                     : result;
-}
-
-// The same where known forces have failed, unless it has had its full patience before them.
-static sprag_result solve_newton_again(sprag_strategy_state *w)
-{
-    if ((w->traits & SMALL) && w->options.patience == STRIBECK_PATIENCE) {
-        return SPRAG_NOT_CONVERGED;
-    }
-    w->options.patience = STRIBECK_PATIENCE;
-    return solve_newton(w);
 }
 
 // To the forces of the last step, or of the caller's sweeps.
@@ -323,12 +310,12 @@ static const struct {
     sprag_result (*run)(sprag_strategy_state *);
 } strategies[] = {
     {SPRAG_STRATEGY_FROZEN_FRICTION, SPRAG_ATTEMPT_SETTLED, SETTLES, solve_frozen_friction},
-    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_DIRECT, OTHERS, solve_newton},
+    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_SWEPT, OTHERS, solve_newton},
     {SPRAG_STRATEGY_CONTINUATION, SPRAG_ATTEMPT_ROOT, CURVED, solve_continuation},
     {SPRAG_STRATEGY_FROZEN_FRICTION, SPRAG_ATTEMPT_ROOT, CURVED, solve_frozen_friction},
-    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_DIRECT, SPRINGS | SMALL, solve_newton},
+    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_ROOT, SPRINGS | SMALL, solve_newton},
     {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_SWEPT, SPRINGS, solve_known},
-    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_TREES, SPRINGS, solve_newton_again},
+    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_RESTS, SPRINGS, solve_newton},
     {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_ROOT, SPRINGS | SMALL, solve_forces},
     {SPRAG_STRATEGY_INTERIOR_POINT, SPRAG_ATTEMPT_INTERIOR, LINEAR, solve_interior_point},
 };

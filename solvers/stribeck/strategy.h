@@ -16,17 +16,17 @@
 #include "best.h"
 #include "system.h"
 
-// Strategies that may run, a set of these: newton and warm_newton; warm_newton from what sweeps
-// have left in state->best; interior_point; frozen_friction for islands that settle; newton once
-// more, where bodies touch in trees; and what else leads to a root: warm_newton from the
-// interior-point method in small islands, continuation and frozen_friction where laws are curved or
-// one-way.
+// Strategies that may run, a set of these: warm_newton, or newton where laws are no springs; the
+// same from what sweeps have left in state->best; interior_point; frozen_friction for islands that
+// settle; newton after warm_newton, where sweeps have left trees near rest; and what else leads to
+// a root: newton before warm_newton, and the latter from the interior-point method, in small
+// islands; continuation and frozen_friction where laws are curved or one-way.
 typedef enum sprag_attempt {
     SPRAG_ATTEMPT_DIRECT = 1,
     SPRAG_ATTEMPT_SWEPT = 2,
     SPRAG_ATTEMPT_INTERIOR = 4,
     SPRAG_ATTEMPT_SETTLED = 8,
-    SPRAG_ATTEMPT_TREES = 16,
+    SPRAG_ATTEMPT_RESTS = 16,
     SPRAG_ATTEMPT_ROOT = 32
 } sprag_attempt;
 
@@ -40,7 +40,6 @@ typedef struct sprag_strategy_options {
     double small, theta; // of the limiter: share of the tolerance, rad (newton.h)
     unsigned attempts;   // which strategies may run, a set of sprag_attempt
     int max_iterations;  // updates of newton, and of each stage of continuation
-    int patience;        // updates of newton on contacts without progress before it is given up
     // continuation
     int max_continuation; // updates
     double softest;       // m/s, stiction tolerance at the start of the path

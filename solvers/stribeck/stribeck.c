@@ -66,6 +66,7 @@ static void set_stiction(sprag_system *system, const sprag_problem *problem, spr
             double *tolerance = &system->cone[c].stiction;
             *tolerance =
                 sprag_stiction_tolerance(&scales->stiction, asked, *tolerance, scales->fastest);
+            system->cone[c].creeps |= asked > 0;
         }
         *at_rest = asked > 0 ? fmin(*at_rest, asked) : *at_rest;
     }
@@ -77,8 +78,7 @@ static double work_left(const sprag_stribeck_options *options)
 }
 
 static sprag_strategy_state make_state(const sprag_scales *scales, double at_rest,
-                                       const sprag_stribeck_options *options, unsigned attempts,
-                                       int patience)
+                                       const sprag_stribeck_options *options, unsigned attempts)
 {
     return (sprag_strategy_state){.options = {.stiction = scales->stiction.moving,
                                               .finest = at_rest,
@@ -86,7 +86,6 @@ static sprag_strategy_state make_state(const sprag_scales *scales, double at_res
                                               .small = STRIBECK_LIMITER_SMALL,
                                               .theta = STRIBECK_LIMITER_TURN,
                                               .max_iterations = options->max_iterations,
-                                              .patience = patience,
                                               .max_continuation = options->max_continuation,
                                               .softest = scales->soft.scale,
                                               .attempts = attempts,
@@ -156,7 +155,7 @@ static bool is_near_rest(const sprag_problem *problem, const sprag_solution *sol
 // took to *work; *update: that of a Newton update; both in products of blocks.
 static sprag_result solve_directly(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, unsigned attempts,
-                                   int patience, double most, sprag_best *best, sprag_stats *stats,
+                                   double most, sprag_best *best, sprag_stats *stats,
                                    double *update, double *work)
 {
     sprag_scales scales = sprag_stribeck_scales(problem, options);
@@ -169,7 +168,7 @@ static sprag_result solve_directly(const sprag_problem *problem,
     if (result != SPRAG_OK) {
         return result;
     }
-    sprag_strategy_state w = make_state(&scales, at_rest, options, attempts, patience);
+    sprag_strategy_state w = make_state(&scales, at_rest, options, attempts);
     w.problem = problem;
     w.node_of = node_of;
     w.best = best;
@@ -229,6 +228,17 @@ static bool contacts_form_trees(const sprag_problem *problem, int moving)
     return edges < moving;
 }
 
+// Contacts of a stiffness of their own: sweeps converge slowly, and what they leave throws bodies.
+static bool has_stiff_contacts(const sprag_problem *problem)
+{
+    for (int i = 0; i < problem->contacts; i++) {
+        if (problem->contact[i].stiffness > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // At most so many sweeps, whatever the residual.
 static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_options *options,
                           int most, sprag_best *best, sprag_stats *stats)
@@ -273,7 +283,6 @@ typedef struct island {
     sprag_stats *stats;
     sprag_memory *memory;
     bool stacked;                    // face on face or in trees: likely to rest
-    int patience;                    // of Newton's method on contacts
     double known, interior, settled; // work of the direct methods, products of blocks
 } island;
 
@@ -283,7 +292,7 @@ static sprag_result try_directly(island *b, unsigned attempts, double most, doub
     if (!(work_left(b->options) > 0)) {
         return SPRAG_NOT_CONVERGED;
     }
-    return solve_directly(b->problem, b->options, attempts, b->patience, most, b->best, b->stats,
+    return solve_directly(b->problem, b->options, attempts, most, b->best, b->stats,
                           &b->memory->update, work);
 }
 
@@ -323,25 +332,17 @@ static void settle_known(island *b, double most_saved, bool pays)
 // account of work in the island's memory: what does not pay is charged, and the method waits until
 // a share of the work of the others has paid for it. So failures take at most that share in the
 // long run; before it waits, the interior-point method may owe what brings a tower to rest.
-// Known forces go first where there is little to factorize: where joints hold bodies and where
-// bodies touch in trees; and in loops near rest, where a direct method solved the island last.
-// In small islands Newton's method in the velocities goes before them, which takes less where it
-// succeeds; one update without progress ends it near rest, where known forces are nearer to what
-// carries the island, and where it did not succeed the last time. In trees it goes on after known
-// forces, if they fail: without it a heap of 30 may take the interior-point method for a hundred
-// steps.
-// Trees of bodies in motion part and meet again within a few steps. There an attempt is brief,
-// until sweeps have paid for a long one, or a direct method has solved the island.
-// The interior-point method goes before the sweeps, once it has solved the island near rest, until
-// known forces solve it or it owes too much.
-// Both follow sweeps that leave the island near rest, where contacts creep without them, or, in
-// trees, a large gap: light bodies may then be anywhere, as under loads that are much heavier than
-// what bears them. The interior-point method earns the more the larger the gap is.
-// Islands that settle are solved by frozen friction in full instead of sweeps.
-// If solves are exact, both go first and last, at rest or not, and small islands are solved to a
-// root. Those in which an update takes no more than direct_work have no accounts: what is done is a
-// function of the problem. The accounts keep larger ones in motion from failing in every step; what
-// sweeps leave unsolved has to be solved, whatever it owes.
+// What solved the island last goes first: known forces near rest, and where joints hold bodies; the
+// interior-point method near rest, until known forces solve it or it owes too much. Otherwise
+// sweeps go first. Direct methods follow sweeps that leave the island near rest, where contacts
+// creep without them, or one body alone, or, in trees, a large residual: light bodies may then be
+// anywhere, as in a stack that is hit. Newton's method in the velocities goes on in trees near
+// rest. The interior-point method earns the more the larger the gap is. Islands that settle are
+// solved by frozen friction in full instead of sweeps. If solves are exact, both go first and last,
+// at rest or not, and small islands are solved to a root. Those in which an update takes no more
+// than direct_work have no accounts: what is done is a function of the problem. The accounts keep
+// larger ones in motion from failing in every step; what sweeps leave unsolved has to be solved,
+// whatever it owes.
 static sprag_result solve_two_way(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_best *best,
                                   sprag_stats *stats)
@@ -352,24 +353,21 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     const bool trees = problem->rows == 0 && contacts_form_trees(problem, moving);
     const bool cheap = trees || problem->rows > 0, near = is_near_rest(problem, NULL);
     const bool stacked = trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * moving;
-    const bool forces = memory->last == SPRAG_STRATEGY_WARM_NEWTON;
     const bool goes_on = // a direct method solved it last
         memory->last != SPRAG_STRATEGY_NONE && memory->last != SPRAG_STRATEGY_GAUSS_SEIDEL;
     const double most = STRIBECK_AFFORDABLE_SWEEPS * laws, brief = STRIBECK_BRIEF_SWEEPS * laws;
-    const bool paid = exact || !trees || near || goes_on || moving == 1 || memory->known >= brief;
-    const int patience = !exact && (near || forces || !paid) ? 1 : STRIBECK_PATIENCE;
-    island b = {problem, options, best, stats, memory, stacked, patience, 0, 0, 0};
+    island b = {problem, options, best, stats, memory, stacked, 0, 0, 0};
     const bool direct = options->direct_work > 0;
     const bool free = exact && memory->update <= options->direct_work; // of accounts
     const bool may = direct && (free || memory->known >= 0);
-    const bool first = may && (exact || cheap || (near && goes_on));
+    const bool first =
+        may && (exact || problem->rows > 0 || (near && goes_on) || has_stiff_contacts(problem));
     bool solved = false;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
-        const unsigned on = exact ? SPRAG_ATTEMPT_ROOT : trees && paid ? SPRAG_ATTEMPT_TREES : 0;
-        const double unpaid = STRIBECK_UNPAID_ATTEMPT * options->sweeps * laws;
-        const double room = !paid ? unpaid : cheap || exact ? INFINITY : brief;
-        result = try_directly(&b, SPRAG_ATTEMPT_DIRECT | on, room, &b.known);
+        const unsigned root = exact ? SPRAG_ATTEMPT_ROOT : 0;
+        result = try_directly(&b, SPRAG_ATTEMPT_DIRECT | root, cheap || exact ? INFINITY : brief,
+                              &b.known);
         solved = result == SPRAG_OK;
     }
     const bool runs = (near || exact) && memory->runs;
@@ -386,10 +384,14 @@ static sprag_result solve_two_way(const sprag_problem *problem,
             sweep(problem, options, more ? STRIBECK_REST_SWEEPS : options->sweeps, best, stats);
         const bool swept = left_near_rest(best);
         const double gap = best->stats.gap / STRIBECK_HARD;
-        sprag_result last = result == SPRAG_OK ? SPRAG_NOT_CONVERGED : result;
+        const double left = best->stats.residual;
+        const bool ends = !exact && left <= STRIBECK_FORCE_KNOWN * options->tolerance;
+        sprag_result last = result == SPRAG_OK && !ends ? SPRAG_NOT_CONVERGED : result;
         memory->runs = false;
-        if (may && has_failed(last) && (exact || (trees && gap > 1) || (swept && !first))) {
-            last = try_directly(&b, SPRAG_ATTEMPT_SWEPT, trees ? INFINITY : most, &b.known);
+        const bool hard = trees && left > STRIBECK_HARD_RESIDUAL;
+        if (may && has_failed(last) && (exact || moving == 1 || hard || (swept && !first))) {
+            const unsigned rests = trees && swept ? SPRAG_ATTEMPT_RESTS : 0;
+            last = try_directly(&b, SPRAG_ATTEMPT_SWEPT | rests, trees ? INFINITY : most, &b.known);
             solved = last == SPRAG_OK;
         }
         if (exact && direct && !first && best->stats.residual > STRIBECK_ACCEPTED) {
@@ -438,7 +440,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
         result = two_way
                      ? solve_two_way(problem, options, &best, stats)
                      : solve_directly(problem, options, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT,
-                                      STRIBECK_PATIENCE, INFINITY, &best, stats, &update, &work);
+                                      INFINITY, &best, stats, &update, &work);
         poor = !(work_left(options) > 0) && result != SPRAG_OK && result != SPRAG_NO_MEMORY;
     }
     if (poor) {

@@ -75,10 +75,10 @@ enum { STRIBECK_REST_SWEEPS = 50 };
 // Most work of a brief attempt where contacts form loops, in sweeps: what rests takes an update or
 // two, each as long as 10 to 30 sweeps. Larger: towers that fall take longer.
 enum { STRIBECK_BRIEF_SWEEPS = 100 };
-// Work of an attempt in trees in motion of which nothing is known, in solves by sweeps. Smaller:
-// stacks that a ball hits overlap more (1: 13 instead of less than 10 mm at 1e7 N/m); larger: heaps
-// that find rest take longer (without bound: 1.2 times).
-static const double STRIBECK_UNPAID_ATTEMPT = 2;
+// Residual of the sweeps' solution from which a direct method follows in trees that move. Smaller:
+// stacks that fall take longer; larger: a stack that a ball hits overlaps more (without it 52 mm at
+// 1e7 N/m).
+static const double STRIBECK_HARD_RESIDUAL = 1e-3;
 // Work in sweeps up to which the direct strategies go on to solve what moves. Smaller: stacks of
 // ten on each other drift by micrometres before they rest; larger: ragdolls take longer.
 enum { STRIBECK_AFFORDABLE_SWEEPS = 300 };

@@ -415,7 +415,7 @@ START_TEST(an_island_remembers_what_solved_it)
                      SPRAG_OK);
     ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_WARM_NEWTON);
     ck_assert_int_eq(memory.last, SPRAG_STRATEGY_WARM_NEWTON);
-    ck_assert_double_eq(memory.known, 0);
+    ck_assert_double_ge(memory.known, 0);
     options.max_iterations = 0; // too few
     s.body[1].free_velocity[0] += 10;
     enum { TRIES = STRIBECK_MOST_FAILURES + 2 };
@@ -443,8 +443,8 @@ START_TEST(an_island_remembers_what_solved_it)
 }
 END_TEST
 
-// What the island carries is known from one step to the next: from the third solve on no update, or
-// one, and no creep in any.
+// What the island carries is known from one step to the next: a direct method finds it, and from
+// the third solve on no update, or one, holds it; no creep in any.
 START_TEST(known_forces_hold_what_rests)
 {
     sprag_stribeck_options options = sprag_stribeck_defaults();
@@ -461,7 +461,9 @@ START_TEST(known_forces_hold_what_rests)
         sprag_scratch_reset(&scratch);
         ck_assert_int_eq(
             sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats), SPRAG_OK);
-        ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_WARM_NEWTON);
+        if (i == 0) {
+            ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_WARM_NEWTON);
+        }
         if (i == 2) {
             ck_assert_int_le(s.stats.iterations, 1);
         }
