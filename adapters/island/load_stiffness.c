@@ -418,7 +418,12 @@ static bool loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch)
         return true;
     }
     const int bodies = pulled->problem.bodies;
+    const double step = pulled->problem.step;
     double *trace = pulled->load ? SPRAG_TAKE(scratch, bodies, double) : NULL; // N m, half K's
+    for (int i = 0; i < pulled->stiffened_bodies && pulled->part && trace; i++) {
+        const ode_stiffened_body *of = &pulled->stiffened_body[i];
+        trace[sprag_ode_part(pulled, of->body)] -= load_growth * of->trace / (2 * step * step);
+    }
     for (int i = 0; i < pulled->loadeds && trace; i++) {
         const loaded_joint *joint = &pulled->loaded[i];
         double force[3];
@@ -432,7 +437,6 @@ static bool loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch)
     bool any = false;
     for (int i = 0; i < bodies && trace && !any; i++) {
         const double *I = pulled->part ? pulled->part[i + 1].inertia : pulled->body[i].inertia;
-        const double step = pulled->problem.step;
         any = pulled->load[i].known && pulled->body[i].mass > 0 &&
               2 * step * step * trace[i] > load_growth * (I[0] + I[4] + I[8]);
     }

@@ -688,6 +688,27 @@ START_TEST(a_welded_plate_spins_on)
 }
 END_TEST
 
+// A load of two bodies that are welded: what is added for it in a step is enough for the next one.
+START_TEST(welded_loads_are_solved_once)
+{
+    scene s;
+    long iterations = 0;
+    hang_chain(&s, 50, false);
+    dBodyID other = add_ball(&s, 5, (const double[3]){chain_length, 0, -chain_length});
+    dJointID weld = dJointCreateFixed(s.world, 0);
+    dJointAttach(weld, other, s.body[LINKS]);
+    dJointSetFixed(weld);
+    for (int i = 0; i < 500; i++) {
+        sprag_world_statistics of = {.struct_size = sizeof of};
+        dWorldStep(s.world, 0.01);
+        ck_assert(sprag_world_stats(s.world, &of));
+        iterations += of.iterations;
+    }
+    ck_assert_int_lt(iterations, 520);
+    dWorldDestroy(s.world);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("loads");
@@ -707,6 +728,7 @@ int main(void)
     tcase_add_test(tests, joints_of_two_parts_are_one);
     tcase_add_test(tests, linkages_stay_on_their_branch);
     tcase_add_loop_test(tests, a_welded_plate_spins_on, 0, 2);
+    tcase_add_test(tests, welded_loads_are_solved_once);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
