@@ -355,10 +355,28 @@ static const char *ask_velocities(component *c)
     return why;
 }
 
+// Bodies that joints weld share the inertia of a load: what acts on one of them acts on all.
+static void join_parts(component *c)
+{
+    const int n = c->bodies;
+    for (int round = 0; round < 2; round++) { // to the first bodies of the parts, and back
+        for (int i = 0; i < n * n; i++) {
+            const int a = sprag_ode_part(&c->pulled, i / n), b = sprag_ode_part(&c->pulled, i % n);
+            if (a >= 0 && b >= 0) {
+                bool *from = &c->adjacent[round ? a * n + b : i];
+                c->adjacent[round ? i : a * n + b] |= *from;
+            }
+        }
+    }
+}
+
 const char *linearize_ask(component *c)
 {
     const char *why = ask_alone(c);
     why = why ? why : ask_velocities(c);
+    if (c->is_tight) {
+        join_parts(c);
+    }
     const int colours = colour_bodies(c);
     for (int colour = 0; colour < colours && !why; colour++) {
         for (int state = 0; state < STATES && !why; state++) {
