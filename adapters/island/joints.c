@@ -70,3 +70,37 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
     }
     return good;
 }
+
+// Motors and stops are behind the rows that hold its bodies together.
+static int holding_rows_of(dJointID joint)
+{
+    switch ((int)dJointGetType(joint)) {
+    case dJointTypeAMotor:
+    case dJointTypeLMotor:
+        return 0;
+    case dJointTypePU:
+    case dJointTypePlane2D:
+        return 3;
+    case dJointTypeUniversal:
+    case dJointTypeHinge2:
+    case dJointTypePR:
+    case dJointTypePiston:
+        return 4;
+    case dJointTypeHinge:
+    case dJointTypeSlider:
+        return 5;
+    default:
+        return ODE_ROWS_MAX;
+    }
+}
+
+bool sprag_ode_row_holds(const ode_problem *pulled, int row)
+{
+    const dJointID joint = pulled->row_joint[row];
+    int first = row;
+    while (first > 0 && pulled->row_joint[first - 1] == joint) {
+        first--;
+    }
+    return pulled->row[row].lo == -INFINITY && pulled->row[row].hi == INFINITY &&
+           row - first < holding_rows_of(joint);
+}

@@ -34,7 +34,7 @@ static void add_rows(account *sum, const ode_problem *pulled)
 {
     for (int i = 0; i < pulled->joint_rows; i++) {
         const sprag_row *row = &pulled->row[i];
-        if (row->lo == -INFINITY && row->hi == INFINITY) {
+        if (sprag_ode_row_holds(pulled, i)) { // what a motor brings in is its own
             double half = 0.5 * pulled->problem.step * pulled->solution.row_force[i];
             sum->won += half * (sprag_ode_rate(pulled, row, NULL) + row->bias);
             sum->driven += half * pulled->ahead[i];

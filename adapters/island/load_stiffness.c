@@ -375,10 +375,9 @@ static void look_ahead(ode_problem *pulled)
 static void mend_nothing(ode_problem *pulled)
 {
     for (int i = 0; i < pulled->joint_rows; i++) {
-        sprag_row *row = &pulled->row[i];
-        if (row->lo == -INFINITY && row->hi == INFINITY) {
-            pulled->ahead[i] = -row->bias;
-            row->bias = 0;
+        if (sprag_ode_row_holds(pulled, i)) {
+            pulled->ahead[i] = -pulled->row[i].bias;
+            pulled->row[i].bias = 0;
         }
     }
 }

@@ -709,6 +709,35 @@ START_TEST(welded_loads_are_solved_once)
 }
 END_TEST
 
+// A motor of infinite force that turns a load at the end of a chain: its work is not energy from
+// nothing.
+START_TEST(unbounded_motors_turn_loads)
+{
+    static const double lengths[] = {0.01, 1.0 / 60}, link[] = {0.1, 0.02, 0.02}, speed = 3;
+    enum { CHAIN = 10 };
+    scene s;
+    dMass m;
+    double turned = 0, seconds = 0;
+    open_scene(&s, 9.81);
+    for (int i = 0; i < CHAIN; i++) {
+        const double from[3] = {0, 0, -0.1 * i}, to[3] = {0, 0, -0.1 * (i + 1)};
+        add_bar(&s, 0.1, link, from, to);
+        join_by_ball(&s, s.body[i], i > 0 ? s.body[i - 1] : 0, from);
+    }
+    dMassSetBoxTotal(&m, 10, 0.3, 0.1, 0.2);
+    add_body(&s, &m, (const double[3]){0.05, 0, -1.05});
+    join_by_hinge(&s, s.body[CHAIN], s.body[CHAIN - 1], (const double[3]){0, 0, -1});
+    dJointSetHingeParam(s.joint[CHAIN], dParamFMax, dInfinity);
+    dJointSetHingeParam(s.joint[CHAIN], dParamVel, speed);
+    for (; seconds < 5; seconds += lengths[_i]) {
+        dWorldStep(s.world, lengths[_i]);
+        turned += lengths[_i] * dJointGetHingeAngleRate(s.joint[CHAIN]);
+    }
+    ck_assert_double_eq_tol(turned, speed * seconds, 1e-3);
+    dWorldDestroy(s.world);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("loads");
@@ -729,6 +758,7 @@ int main(void)
     tcase_add_test(tests, linkages_stay_on_their_branch);
     tcase_add_loop_test(tests, a_welded_plate_spins_on, 0, 2);
     tcase_add_test(tests, welded_loads_are_solved_once);
+    tcase_add_loop_test(tests, unbounded_motors_turn_loads, 0, 2);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
