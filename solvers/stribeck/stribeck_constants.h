@@ -61,6 +61,10 @@ static const double STRIBECK_BRIEF_PATIENCE = 1800;
 enum { STRIBECK_BRIEF_PATIENCE_LEAST = 4 };
 // There, an update counts as progress only if it brings the residual below this share of the least.
 static const double STRIBECK_BRIEF_PROGRESS = 0.5;
+// Momentum residual of rows without excess yield that is rounding. Smaller: under tolerances of
+// 1e-12 rows of chains under load yield in some steps and not in others.
+static const double STRIBECK_HARDENED = 1e-9;
+
 // An update that leaves more than this share of a small residual has reached rounding.
 static const double STRIBECK_ROUNDING_PROGRESS = 0.5;
 
