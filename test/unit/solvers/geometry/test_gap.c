@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gap.h"
+#include "core_gap.h"
+#include "linalg.h"
 #include "shape_bounds.h"
 #include "suite.h"
 
@@ -206,6 +207,52 @@ START_TEST(reach_gives_a_bound)
 }
 END_TEST
 
+// Closed forms are taken where they are proven to be the distance: as a search finds it, overlaps
+// among them, with points that far apart.
+START_TEST(triangles_in_closed_form_are_as_far_as_by_search)
+{
+    static const sprag_shape_kind kinds[] = {SPRAG_CAPSULE, SPRAG_CYLINDER, SPRAG_BOX,
+                                             SPRAG_POLYTOPE};
+    static thing t[2];
+    static solid three;
+    int closed = 0, overlapping = 0;
+    dice = 84;
+    for (int i = 0; i < 60000; i++) {
+        const int side = pick(2); // of the triangle
+        sprag_core core[2];
+        make_thing(&t[!side], kinds[i % 4]);
+        make_thing(&t[side], SPRAG_BOX);
+        for (int v = 0; v < 9; v++) {
+            three.vertex[v / 3][v % 3] = between(-2, 2);
+        }
+        three.polytope = sprag_triangle_make((const double(*)[3])three.vertex, three.normal);
+        t[side].shape = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = &three.polytope};
+        put_near(t, 1);
+        const sprag_shape *shape[2] = {&t[0].shape, &t[1].shape};
+        const sprag_pose *pose[2] = {&t[0].pose, &t[1].pose};
+        ck_assert(sprag_cores_set(shape, pose, core));
+        const double size = norm3(core[1].at) + 8, skin = sprag_core_margin(&core[!side]);
+        sprag_core_gap form = {.size = size}, search = {.size = size};
+        if (sprag_core_gap_triangle(core, INFINITY, &form)) {
+            closed++;
+            overlapping += form.distance < 0;
+            sprag_core_gap_warm(core, INFINITY, NULL, &search);
+            double apart[3];
+            subtract3(form.point[0], form.point[1], apart);
+            add_scaled(apart, -form.distance, form.normal, 3);
+            const double tolerance = 1e-11 * size + search.error;
+            ck_assert_double_eq_tol(form.distance, search.distance, tolerance);
+            ck_assert_double_le(norm3(apart), 1e-12 * size);
+            ck_assert_double_eq_tol(norm3(form.normal), 1, 1e-14);
+            ck_assert_double_eq_tol(sprag_gap_along(shape, pose, form.normal), form.distance - skin,
+                                    1e-12 * size);
+        }
+    }
+    ck_assert_int_gt(closed, 20000);
+    ck_assert_int_gt(overlapping, 500);
+}
+END_TEST
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
@@ -218,6 +265,7 @@ int main(void)
     tcase_add_test(exact, numbers_that_are_not_finite_are_refused);
     tcase_add_test(exact, memory_does_not_change_the_answer);
     tcase_add_test(exact, reach_gives_a_bound);
+    tcase_add_test(exact, triangles_in_closed_form_are_as_far_as_by_search);
     suite_add_tcase(suite, exact);
     return run_suite(suite);
 }
