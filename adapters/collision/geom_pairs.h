@@ -68,11 +68,14 @@ sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *
                                    ode_reach_fn *reach, ode_wanted_fn *wanted, void *data,
                                    sprag_scratch *scratch, ode_pairs *pairs);
 
-// The pair of two geoms, whatever their bits and bodies; of a mesh, the pairs with triangles within
-// `margin` (m) of the other geom. side[0] is of `a`. No memories. SPRAG_BAD_PROBLEM: a geom has no
-// shape, or ODE has no collider for the two.
-sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b, double margin,
-                                    sprag_scratch *scratch, ode_pairs *pairs);
+// Reads two geoms, whatever their bits and bodies. SPRAG_BAD_PROBLEM: one has no shape, or ODE has
+// no collider for the two.
+sprag_result sprag_ode_two_geoms(ode_geometry *geometry, dGeomID a, dGeomID b, ode_geom geom[2]);
+
+// Their pair; of a mesh, the pairs with triangles within `margin` (m) of the other geom. side[0] is
+// of the first. No memories. false: no memory.
+bool sprag_ode_pairs_of_two(const ode_geom geom[2], double margin, sprag_scratch *scratch,
+                            ode_pairs *pairs);
 
 // Takes the last search back: the next one finds the memories that it has found.
 void sprag_ode_pair_memories_undo(ode_geometry *geometry);
@@ -83,10 +86,6 @@ void sprag_ode_pair_memories_undo(ode_geometry *geometry);
 // triangle's front.
 sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, sprag_gap *gap,
                            sprag_manifold *manifold);
-
-// Is a ball farther (m) than `reach` from a triangle (world), or a capsule, cylinder or box along
-// the triangle's normal or an axis of its own? Most of those whose bounding boxes overlap are.
-bool sprag_ode_is_apart(const ode_side *other, const double triangle[3][3], double reach);
 
 // ---- collide_within.c
 

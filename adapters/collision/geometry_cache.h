@@ -25,7 +25,7 @@ struct ode_geometry {
     ode_mesh *meshes; // by geom
     ode_pair_table last, now;
     ode_flights *flights; // of speculate.c; NULL: none yet
-    long searches; // for pairs, so far
+    long searches;        // for pairs, so far
 };
 
 // ---- shapes.c

@@ -49,4 +49,8 @@ typedef void ode_triangle_fn(void *data, int number, const double corner[3][3]);
 void sprag_ode_triangles(const ode_geom *mesh, const double bounds[6], ode_triangle_fn *found,
                          void *data);
 
+// The same with bounds in the axes of the mesh.
+void sprag_ode_triangles_in(const ode_geom *mesh, const double bounds[6], ode_triangle_fn *found,
+                            void *data);
+
 #endif

@@ -22,6 +22,23 @@ static int cell_at(double x, double half, double side, int cells, bool wrapped)
     return (int)fmax(-1e9, fmin(1e9, cell));
 }
 
+// One of the two triangles of a cell, from its four samples.
+static void add_half(const double at[4][3], int half, const double local[6], int64_t number,
+                     ode_triangle_fn *found, void *data)
+{
+    static const int upper[2][3] = {{0, 2, 1}, {3, 1, 2}};
+    const double *a = at[upper[half][0]], *b = at[upper[half][1]], *c = at[upper[half][2]];
+    const bool above = a[1] > local[4] && b[1] > local[4] && c[1] > local[4];
+    const bool below = a[1] < local[1] && b[1] < local[1] && c[1] < local[1];
+    if (!above && !below) {
+        double corner[3][3];
+        memcpy(corner[0], a, sizeof corner[0]);
+        memcpy(corner[1], b, sizeof corner[1]);
+        memcpy(corner[2], c, sizeof corner[2]);
+        found(data, (int)(number & INT32_MAX), (const double(*)[3])corner);
+    }
+}
+
 void sprag_ode_field_triangles(dGeomID field, const double local[6], ode_triangle_fn *found,
                                void *data)
 {
@@ -38,25 +55,17 @@ void sprag_ode_field_triangles(dGeomID field, const double local[6], ode_triangl
     int z0 = cell_at(local[2], h->half_depth, h->sample_depth, cells[1], wrapped);
     int z1 = cell_at(local[5], h->half_depth, h->sample_depth, cells[1], wrapped);
     for (int x = x0; x <= x1; x++) {
-        for (int z = z0; z <= z1; z++) {
-            double at[4][3]; // a b on this side, c d on the next
-            for (int i = 0; i < 4; i++) {
+        double at[4][3] = {{0}}; // two samples on this side of the cell, two on the next
+        for (int z = z0; z <= z1 + 1; z++) {
+            memcpy(at[0], at[2], 2 * sizeof at[0]);
+            for (int i = 2; i < 4; i++) {
                 at[i][0] = (x + (i & 1)) * h->sample_width - h->half_width;
-                at[i][1] = sprag_ode_height(id, x + (i & 1), z + (i >> 1));
-                at[i][2] = (z + (i >> 1)) * h->sample_depth - h->half_depth;
+                at[i][1] = sprag_ode_height(id, x + (i & 1), z);
+                at[i][2] = z * h->sample_depth - h->half_depth;
             }
-            static const int upper[2][3] = {{0, 2, 1}, {3, 1, 2}};
-            for (int t = 0; t < 2; t++) {
-                double corner[3][3], lo = INFINITY, hi = -INFINITY;
-                for (int c = 0; c < 3; c++) {
-                    memcpy(corner[c], at[upper[t][c]], sizeof corner[c]);
-                    lo = fmin(lo, corner[c][1]);
-                    hi = fmax(hi, corner[c][1]);
-                }
-                if (lo <= local[4] && hi >= local[1]) {
-                    int64_t number = 2 * ((int64_t)x * cells[1] + z) + t;
-                    found(data, (int)(number & INT32_MAX), (const double(*)[3])corner);
-                }
+            for (int t = 0; t < 2 && z > z0; t++) {
+                add_half((const double(*)[3])at, t, local, 2 * ((int64_t)x * cells[1] + z - 1) + t,
+                         found, data);
             }
         }
     }

@@ -156,6 +156,7 @@ const ode_mesh *sprag_ode_mesh_of(ode_geometry *g, dGeomID id)
 
 typedef struct mesh_call {
     const ode_mesh *mesh;
+    const double *bounds;
     ode_triangle_fn *found;
     void *data;
 } mesh_call;
@@ -163,7 +164,9 @@ typedef struct mesh_call {
 static void pass_on(void *data, int number)
 {
     const mesh_call *call = data;
-    call->found(call->data, number, (const double(*)[3])call->mesh->corner[number]);
+    if (sprag_boxes_overlap(call->mesh->box[number], call->bounds)) {
+        call->found(call->data, number, (const double(*)[3])call->mesh->corner[number]);
+    }
 }
 
 void sprag_ode_mesh_bounds(const ode_mesh *m, double bounds[6])
@@ -174,6 +177,6 @@ void sprag_ode_mesh_bounds(const ode_mesh *m, double bounds[6])
 void sprag_ode_mesh_triangles(const ode_mesh *m, const double bounds[6], ode_triangle_fn *found,
                               void *data)
 {
-    mesh_call call = {m, found, data};
+    mesh_call call = {m, bounds, found, data};
     sprag_tree_find(&m->tree, bounds, pass_on, &call);
 }

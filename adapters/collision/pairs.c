@@ -4,6 +4,7 @@
 
 #include "geometry_cache.h"
 #include "linalg.h"
+#include "mesh_near.h"
 #include "ode.h"
 #include "spaces.h"
 #include "tree.h"
@@ -49,7 +50,6 @@ typedef struct finder {
     bool is_local;   // the call names one geom alone: items are only the geoms near it
     double local[6]; // m, box around that geom, widened
     double margin;   // m, of the search
-    bool two;        // of two geoms: triangles are looked at closely
     bool failed;     // no memory
     // by widen():
     double (*bounds)[6]; // m, of the items, with their motion
@@ -408,24 +408,11 @@ static bool accepts_triangle(const mesh_search *m, int number)
     return !callback || callback(mesh, other, number);
 }
 
-static bool is_far(const mesh_search *m, const double corner[3][3])
-{
-    const sprag_pose *pose = &m->f->item[m->i].geom.pose;
-    double at[3][3];
-    for (int i = 0; i < 3; i++) {
-        mul33(pose->rotation, corner[i], at[i]);
-        add_scaled(at[i], 1, pose->position, 3);
-    }
-    return sprag_ode_is_apart(m->other, (const double(*)[3])at, m->f->margin);
-}
-
 static void add_triangle(void *data, int number, const double corner[3][3])
 {
     mesh_search *m = data;
-    if ((m->f->two && is_far(m, corner)) || !accepts_triangle(m, number)) {
-        return;
-    }
-    const ode_side *side = triangle_side(m->f, &m->f->item[m->i], number, corner);
+    const ode_side *side =
+        accepts_triangle(m, number) ? triangle_side(m->f, &m->f->item[m->i], number, corner) : NULL;
     if (side) {
         add_pair(m->f, m->swapped ? m->other : side, m->swapped ? side : m->other);
     }
@@ -559,34 +546,51 @@ sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *
     return find(&f, 1);
 }
 
-sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b, double margin,
-                                    sprag_scratch *scratch, ode_pairs *pairs)
+sprag_result sprag_ode_two_geoms(ode_geometry *geometry, dGeomID a, dGeomID b, ode_geom geom[2])
 {
-    finder f = find_in(geometry, NULL, NULL, margin, scratch, pairs);
+    for (int i = 0; i < 2; i++) {
+        if (!sprag_ode_geom_of(geometry, i ? b : a, &geom[i])) {
+            return SPRAG_NO_MEMORY;
+        }
+        if (geom[i].kind != ODE_GEOM_SHAPE && geom[i].kind != ODE_GEOM_MESH) {
+            return SPRAG_BAD_PROBLEM;
+        }
+    }
+    return has_collider(&geom[0], &geom[1]) ? SPRAG_OK : SPRAG_BAD_PROBLEM;
+}
+
+bool sprag_ode_pairs_of_two(const ode_geom geom[2], double margin, sprag_scratch *scratch,
+                            ode_pairs *pairs)
+{
+    finder f = find_in(NULL, NULL, NULL, margin, scratch, pairs);
     f.items = 2;
-    f.two = true;
     f.item = SPRAG_TAKE_RAW(scratch, 2, item);
     f.bounds = SPRAG_TAKE_RAW(scratch, 2, *f.bounds);
     if (scratch->failed) {
-        return SPRAG_NO_MEMORY;
+        return false;
     }
-    bool meshes = false;
+    const bool mesh[2] = {geom[0].kind == ODE_GEOM_MESH, geom[1].kind == ODE_GEOM_MESH};
     for (int i = 0; i < 2; i++) {
-        begin_item(i ? b : a, &f.item[i]);
-        if (!read_shape(&f, &f.item[i]) || f.failed) {
-            return f.failed ? SPRAG_NO_MEMORY : SPRAG_BAD_PROBLEM;
+        f.item[i] = (item){.id = geom[i].named, .geom = geom[i]};
+        set_side(&f.item[i].side, &geom[i], geom[i].named, false);
+        if (mesh[0] && mesh[1]) {
+            sprag_ode_set_bounds(&f.item[i].geom);
+            widen(&f, i);
         }
-        meshes |= f.item[i].geom.kind == ODE_GEOM_MESH;
     }
-    if (!has_collider(&f.item[0].geom, &f.item[1].geom)) {
-        return SPRAG_BAD_PROBLEM;
-    }
-    for (int i = 0; i < 2 && meshes; i++) {
-        sprag_ode_set_bounds(&f.item[i].geom);
-        widen(&f, i);
-    }
-    if (!meshes || sprag_boxes_overlap(f.bounds[0], f.bounds[1])) {
+    if (mesh[0] != mesh[1]) {
+        ode_near near;
+        mesh_search m = {.f = &f, .i = mesh[1], .j = mesh[0], .swapped = mesh[1]};
+        m.other = &f.item[m.j].side;
+        if (!sprag_ode_triangles_near(&geom[m.i], &geom[m.j], margin, scratch, &near)) {
+            return false;
+        }
+        for (int i = 0; i < near.count; i++) {
+            const ode_triangle *t = &near.triangle[i];
+            add_triangle(&m, t->number, t->corner);
+        }
+    } else if (!mesh[0] || sprag_boxes_overlap(f.bounds[0], f.bounds[1])) {
         add_pairs(&f, 0, 1);
     }
-    return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
+    return !scratch->failed;
 }

@@ -173,6 +173,16 @@ bool sprag_ode_geom_of(ode_geometry *g, dGeomID id, ode_geom *geom)
     return set_shape(g, geom->geom, geom);
 }
 
+void sprag_ode_triangles_in(const ode_geom *geom, const double local[6], ode_triangle_fn *found,
+                            void *data)
+{
+    if (dGeomGetClass(geom->geom) == dHeightfieldClass) {
+        sprag_ode_field_triangles(geom->geom, local, found, data);
+    } else {
+        sprag_ode_mesh_triangles(geom->mesh, local, found, data);
+    }
+}
+
 void sprag_ode_triangles(const ode_geom *geom, const double bounds[6], ode_triangle_fn *found,
                          void *data)
 {
@@ -189,9 +199,5 @@ void sprag_ode_triangles(const ode_geom *geom, const double bounds[6], ode_trian
         local[k] = middle - half - rounding;
         local[k + 3] = middle + half + rounding;
     }
-    if (dGeomGetClass(geom->geom) == dHeightfieldClass) {
-        sprag_ode_field_triangles(geom->geom, local, found, data);
-    } else {
-        sprag_ode_mesh_triangles(geom->mesh, local, found, data);
-    }
+    sprag_ode_triangles_in(geom, local, found, data);
 }

@@ -397,12 +397,13 @@ static void put_pairs(question *q, ode_geometry *geometry, sprag_scratch *scratc
                       const dGeomID geom[2], const ode_ahead *ahead)
 {
     const int found = q->count;
+    ode_geom of[2];
     ode_pairs pairs;
     bool meet;
     const double reach = approach(geom[0], geom[1], ahead, &meet);
     if (!meet || !(reach > touching) || !(reach < INFINITY) ||
-        sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * reach, scratch, &pairs) !=
-            SPRAG_OK) {
+        sprag_ode_two_geoms(geometry, geom[0], geom[1], of) != SPRAG_OK ||
+        !sprag_ode_pairs_of_two(of, 2 * reach, scratch, &pairs)) {
         return;
     }
     for (int i = 0; i < pairs.count && q->count < q->most; i++) {
@@ -531,10 +532,11 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
         set_flight(&box[k], geom[k], velocity[k], step);
         reach += norm3(box[k].shift) + box[k].turn;
     }
+    ode_geom read[2];
     ode_pairs pairs;
     if (!may_pass(box) || !(reach < INFINITY) ||
-        sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * reach, scratch, &pairs) !=
-            SPRAG_OK) {
+        sprag_ode_two_geoms(geometry, geom[0], geom[1], read) != SPRAG_OK ||
+        !sprag_ode_pairs_of_two(read, 2 * reach, scratch, &pairs)) {
         return false;
     }
     for (int i = 0; i < pairs.count; i++) {

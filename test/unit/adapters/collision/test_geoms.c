@@ -659,7 +659,9 @@ START_TEST(what_questions_have_read_goes)
 {
     const ode_collision call = {(dGeomID)space, NULL};
     dGeomID ball = on_body(dCreateSphere(space, 0.5), 0, 0, 1), cube = convex_cube(space);
-    ck_assert_int_eq(sprag_ode_pairs_of_two(geometry, ball, cube, 1, &scratch, &pairs), SPRAG_OK);
+    ode_geom two[2];
+    ck_assert_int_eq(sprag_ode_two_geoms(geometry, ball, cube, two), SPRAG_OK);
+    ck_assert(sprag_ode_pairs_of_two(two, 1, &scratch, &pairs));
     ck_assert_ptr_nonnull(geometry->hulls);
     dGeomDestroy(cube);
     for (int i = 0; i < 2500; i++) {

@@ -1,0 +1,260 @@
+// dCollide of a shape with a triangle mesh or a heightfield. If all triangles near the shape are in
+// one plane, this is that of the plane, as long as its points are on the triangles.
+#include <math.h>
+#include <string.h>
+
+#include "contact_points.h"
+#include "linalg.h"
+#include "mesh_near.h"
+
+// m: a point this near to a triangle is on it. Greater: corners of small triangles share what is
+// apart; smaller: edges count as seen from the side by rounding.
+static const double SAME_POINT = 1e-9;
+
+typedef struct collision { // of a shape and a mesh
+    ode_points *all;
+    const ode_geom *geom; // of both sides
+    int side;             // of the mesh
+    ode_near near;        // triangles of the mesh
+    ode_spot spot;
+} collision;
+
+// The point in the axes of the mesh.
+static void into_mesh(const collision *c, const double at[3], double local[3])
+{
+    const sprag_pose *pose = &c->geom[c->side].pose;
+    double from[3];
+    subtract3(at, pose->position, from);
+    mul33_transposed(pose->rotation, from, local);
+}
+
+static bool is_in_box_of(const double corner[3][3], const double at[3])
+{
+    bool in = true;
+    for (int k = 0; k < 3 && in; k++) {
+        const double x = corner[0][k] - at[k], y = corner[1][k] - at[k], z = corner[2][k] - at[k];
+        in = (x <= SAME_POINT || y <= SAME_POINT || z <= SAME_POINT) &&
+             (x >= -SAME_POINT || y >= -SAME_POINT || z >= -SAME_POINT);
+    }
+    return in;
+}
+
+static bool has(const double corner[3][3], const double at[3])
+{
+    return is_in_box_of(corner, at) && sprag_triangle_has(corner, at, SAME_POINT);
+}
+
+// ---- one plane
+
+static void set_plane(const collision *c, sprag_pose *plane)
+{
+    const sprag_pose *pose = &c->geom[c->side].pose;
+    double n[3], x[3], y[3];
+    mul33(pose->rotation, c->near.normal, n);
+    sprag_any_across(n, x);
+    cross3(n, x, y);
+    for (int k = 0; k < 3; k++) {
+        plane->rotation[3 * k] = x[k];
+        plane->rotation[3 * k + 1] = y[k];
+        plane->rotation[3 * k + 2] = n[k];
+    }
+    mul33(pose->rotation, c->near.triangle[0].corner[0], plane->position);
+    add_scaled(plane->position, 1, pose->position, 3);
+}
+
+// The number of the triangle that has a point (m, world); -1: none.
+static int triangle_at(const collision *c, const double at[3])
+{
+    double local[3];
+    into_mesh(c, at, local);
+    for (int i = 0; i < c->near.count; i++) {
+        if (has(c->near.triangle[i].corner, local)) {
+            return c->near.triangle[i].number;
+        }
+    }
+    return -1;
+}
+
+// Is the surface as wide about a point (m, world) as that point is deep? Else the way out of an
+// overlap may lead over its rim.
+static bool is_wide(const collision *c, const sprag_pose *plane, const double at[3], double depth)
+{
+    bool wide = true;
+    for (int i = 0; i < 4 && wide && depth > 0; i++) {
+        double aside[3];
+        for (int k = 0; k < 3; k++) {
+            aside[k] = at[k] + (i % 2 ? depth : -depth) * plane->rotation[3 * k + i / 2];
+        }
+        wide = triangle_at(c, aside) >= 0;
+    }
+    return wide;
+}
+
+// Adds the points of the plane of all triangles. false: they are not in one, it ends where the
+// shape is, or no memory.
+static bool collide_plane(collision *c)
+{
+    static const sprag_shape half_space = {.kind = SPRAG_PLANE};
+    const sprag_gap_query query = {c->all->reach, c->all->reach};
+    const int side = c->side, kept = c->all->count;
+    const ode_geom *other = &c->geom[!side];
+    if (other->shape.kind == SPRAG_PLANE || !c->near.is_flat) {
+        return false;
+    }
+    sprag_pose plane;
+    sprag_gap gap;
+    sprag_manifold manifold;
+    set_plane(c, &plane);
+    const sprag_shape *shape[2] = {side ? &other->shape : &half_space,
+                                   side ? &half_space : &other->shape};
+    const sprag_pose *pose[2] = {side ? &other->pose : &plane, side ? &plane : &other->pose};
+    if (sprag_gap_find(shape, pose, &query, NULL, &gap, &manifold) != SPRAG_OK) {
+        return false;
+    }
+    bool whole = gap.beyond || is_wide(c, &plane, gap.point[side], -gap.distance);
+    for (int i = 0; i < (manifold.count ? manifold.count : 1) && whole && !gap.beyond; i++) {
+        sprag_manifold one = {.count = manifold.count ? 1 : 0, .gap[0] = manifold.gap[i]};
+        memcpy(one.point[0], manifold.point[i], sizeof one.point[0]);
+        const int number = triangle_at(c, one.count ? one.point[0][side] : gap.point[side]);
+        int triangle[2] = {-1, -1};
+        triangle[side] = sprag_ode_named_triangle(c->all->geom[side], number);
+        whole = number >= 0 && sprag_ode_add_points(c->all, &gap, &one, triangle, c->spot);
+    }
+    c->all->count = whole ? c->all->count : kept;
+    return whole;
+}
+
+// ---- triangles
+
+// Is the normal of a gap with a triangle one of the mesh, at this point of it? Then no triangle
+// that has the point is in front of the plane through it. Else an edge or a corner is touched from
+// the side, within the surface.
+static bool is_of_surface(const collision *c, const sprag_gap *gap)
+{
+    double at[3], normal[3];
+    bool in_front = false;
+    into_mesh(c, gap->point[c->side], at);
+    mul33_transposed(c->geom[c->side].pose.rotation, gap->normal, normal);
+    for (int i = 0; i < c->near.count && !in_front; i++) {
+        const double(*corner)[3] = c->near.triangle[i].corner;
+        const bool near = is_in_box_of(corner, at);
+        bool before = false;
+        for (int k = 0; k < 3 && near && !before; k++) {
+            double to[3];
+            subtract3(corner[k], at, to);
+            before = (c->side ? 1 : -1) * dot3(normal, to) > ODE_FLAT * norm3(to);
+        }
+        in_front = before && sprag_triangle_has(corner, at, SAME_POINT);
+    }
+    return !in_front;
+}
+
+// The gap and the manifold by the front of the triangle, where that is touched.
+static void take_front(const collision *c, const ode_pair *pair, const double corner[3][3],
+                       sprag_gap *gap, sprag_manifold *manifold)
+{
+    const sprag_shape *shape[2] = {&pair->side[0]->shape, &pair->side[1]->shape};
+    const sprag_pose *pose[2] = {&pair->side[0]->pose, &pair->side[1]->pose};
+    int kept = 0;
+    sprag_gap_by_front(shape, pose, c->side, true, c->all->reach, gap, manifold);
+    for (int i = 0; i < manifold->count; i++) {
+        double at[3];
+        into_mesh(c, manifold->point[i][c->side], at);
+        if (sprag_triangle_has(corner, at, SAME_POINT)) {
+            memcpy(manifold->point[kept], manifold->point[i], sizeof manifold->point[i]);
+            manifold->gap[kept++] = manifold->gap[i];
+        }
+    }
+    manifold->count = kept;
+}
+
+// Adds the points of one triangle; none of one that the kernel cannot use. false: no memory.
+static bool collide_triangle(collision *c, const ode_triangle *triangle)
+{
+    double normal[2][3];
+    const sprag_polytope polytope = sprag_triangle_make(triangle->corner, normal);
+    const ode_geom *mesh = &c->geom[c->side], *other = &c->geom[!c->side];
+    const ode_side sides[2] = {
+        {.geom = mesh->named,
+         .triangle = triangle->number,
+         .shape = {.kind = SPRAG_POLYTOPE, .polytope = &polytope},
+         .pose = mesh->pose},
+        {.geom = other->named, .triangle = -1, .shape = other->shape, .pose = other->pose}};
+    const ode_pair pair = {.side = {&sides[!!c->side], &sides[!c->side]}};
+    const sprag_gap_query query = {c->all->reach, c->all->reach};
+    sprag_gap gap;
+    sprag_manifold manifold = {0};
+    const sprag_result result = sprag_ode_gap(&pair, &query, &gap, &manifold);
+    if (!sprag_ode_is_usable(result, &gap, c->all->reach) || gap.beyond ||
+        !(gap.distance <= c->all->reach)) {
+        return true;
+    }
+    if (!is_of_surface(c, &gap)) {
+        take_front(c, &pair, triangle->corner, &gap, &manifold);
+        if (manifold.count == 0) {
+            return true;
+        }
+    }
+    int named[2] = {-1, -1};
+    named[c->side] = sprag_ode_named_triangle(mesh->named, triangle->number);
+    return sprag_ode_add_points(c->all, &gap, &manifold, named, c->spot);
+}
+
+// ---- callbacks
+
+// Asks the program's callback about each triangle, and gives them to the one for all at once, as
+// ODE does. heard: there is any. false: no memory.
+static bool ask_program(collision *c, bool *heard)
+{
+    dGeomID mesh = c->geom[c->side].geom, other = c->geom[!c->side].geom;
+    *heard = false;
+    if (dGeomGetClass(mesh) != dTriMeshClass) {
+        return true;
+    }
+    dTriCallback *one = dGeomTriMeshGetCallback(mesh);
+    dTriArrayCallback *array = dGeomTriMeshGetArrayCallback(mesh);
+    *heard = one || array || dGeomTriMeshGetTriMergeCallback(mesh);
+    int left = 0;
+    for (int i = 0; i < c->near.count && one; i++) {
+        if (one(mesh, other, c->near.triangle[i].number)) {
+            c->near.triangle[left++] = c->near.triangle[i];
+        }
+    }
+    c->near.count = one ? left : c->near.count;
+    if (array && c->near.count) {
+        int *number = SPRAG_TAKE(c->all->scratch, c->near.count, int);
+        if (!number) {
+            return false;
+        }
+        for (int i = 0; i < c->near.count; i++) {
+            number[i] = c->near.triangle[i].number;
+        }
+        array(c->geom[c->side].named, c->geom[!c->side].named, number, c->near.count);
+    }
+    return true;
+}
+
+bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, int most, bool any)
+{
+    collision c = {.all = all, .geom = geom, .side = side};
+    // ODE's balls roll on the surface of boxes and meshes, and on their own on planes and fields.
+    const int own = dGeomGetClass(all->geom[side]) == dTriMeshClass ? side : !side;
+    if (geom[!side].shape.kind == SPRAG_SPHERE) {
+        c.spot = own ? ODE_SPOT_ON_1 : ODE_SPOT_ON_0;
+    }
+    bool heard;
+    if (!sprag_ode_triangles_near(&geom[side], &geom[!side], 2 * all->reach, all->scratch,
+                                  &c.near) ||
+        !ask_program(&c, &heard)) {
+        return false;
+    }
+    if (c.near.count == 0 || (!heard && collide_plane(&c))) {
+        return true;
+    }
+    for (int i = 0; i < c.near.count && !(any && all->count >= most); i++) {
+        if (!collide_triangle(&c, &c.near.triangle[i])) {
+            return false;
+        }
+    }
+    return !all->scratch->failed;
+}

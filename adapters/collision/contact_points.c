@@ -1,0 +1,143 @@
+// Contact points of two geoms: those that coincide are one, and of many the outermost are kept.
+#include "contact_points.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "linalg.h"
+
+// Two points are one contact where they coincide and their unit normals differ by less. Greater:
+// contacts of two faces at one point merge; smaller: points on a common edge are counted twice.
+static const double NORMAL_TOLERANCE = 1e-3;
+
+// Depths that differ by less than this share of the distance from the middle of all points do not
+// decide which points are kept. Greater: the deepest point may be left out; smaller: geoms at rest
+// change their points by rounding.
+static const double DEEPER = 1e-3;
+
+static bool is_same(const ode_points *all, const ode_point *a, const ode_point *b)
+{
+    for (int k = 0; k < 3; k++) {
+        if (!(fabs(a->at[k] - b->at[k]) <= all->together)) {
+            return false;
+        }
+    }
+    double apart[3] = {a->normal[0] - b->normal[0], a->normal[1] - b->normal[1],
+                       a->normal[2] - b->normal[2]};
+    return dot3(apart, apart) <= NORMAL_TOLERANCE * NORMAL_TOLERANCE;
+}
+
+// A point that two triangles share gets the number that the program's merge callback chooses.
+static void merge(const ode_points *all, ode_point *kept, const ode_point *new)
+{
+    for (int i = 0; i < 2; i++) {
+        dGeomID mesh = all->geom[i];
+        dTriTriMergeCallback *callback =
+            kept->triangle[i] != new->triangle[i] && dGeomGetClass(mesh) == dTriMeshClass
+                ? dGeomTriMeshGetTriMergeCallback(mesh)
+                : NULL;
+        if (callback) {
+            kept->triangle[i] = callback(mesh, kept->triangle[i], new->triangle[i]);
+        }
+    }
+}
+
+static bool add(ode_points *all, const ode_point *new)
+{
+    for (int i = 0; i < all->count; i++) {
+        if (is_same(all, &all->point[i], new)) {
+            merge(all, &all->point[i], new);
+            return true;
+        }
+    }
+    if (all->count == all->room) {
+        int room = all->room ? 2 * all->room : SPRAG_MANIFOLD_MAX;
+        ode_point *wider = SPRAG_TAKE(all->scratch, room, ode_point);
+        if (!wider) {
+            return false;
+        }
+        if (all->count) {
+            memcpy(wider, all->point, (size_t)all->count * sizeof *wider);
+        }
+        all->point = wider;
+        all->room = room;
+    }
+    all->point[all->count++] = *new;
+    return true;
+}
+
+bool sprag_ode_add_points(ode_points *all, const sprag_gap *gap, const sprag_manifold *manifold,
+                          const int triangle[2], ode_spot spot)
+{
+    for (int i = 0; i < (manifold->count ? manifold->count : 1); i++) {
+        const double(*on)[3] = manifold->count ? manifold->point[i] : gap->point;
+        ode_point new = {.gap = manifold->count ? manifold->gap[i] : gap->distance,
+                         .triangle = {triangle[0], triangle[1]}};
+        double finite = 0 * new.gap;
+        for (int k = 0; k < 3; k++) {
+            new.at[k] =
+                spot == ODE_SPOT_BETWEEN ? (on[0][k] + on[1][k]) / 2 : on[spot == ODE_SPOT_ON_1][k];
+            new.normal[k] = gap->normal[k];
+            finite += 0 * new.at[k] + 0 * new.normal[k];
+        }
+        if (finite == 0 && new.gap <= all->reach && !add(all, &new)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static double distance_squared(const ode_point *a, const ode_point *b)
+{
+    double d[3] = {a->at[0] - b->at[0], a->at[1] - b->at[1], a->at[2] - b->at[2]};
+    return dot3(d, d);
+}
+
+static void swap(ode_point *a, ode_point *b)
+{
+    ode_point kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+// First the deepest one, then each time the one that is
+// farthest from those that are kept already. Where depths differ by less than DEEPER of the
+// distance from the middle, the outermost one is first, so that geoms at rest keep their points.
+void sprag_ode_choose_points(ode_points *all, int most)
+{
+    ode_point middle = {0};
+    for (int i = 0; i < all->count; i++) {
+        add_scaled(middle.at, 1.0 / all->count, all->point[i].at, 3);
+    }
+    for (int i = 0; i < all->count; i++) {
+        ode_point *one = &all->point[i];
+        one->far = DEEPER * sqrt(distance_squared(one, &middle)) - one->gap;
+    }
+    for (int kept = 0; kept < most; kept++) {
+        int best = kept;
+        for (int i = kept + 1; i < all->count; i++) {
+            best = all->point[i].far > all->point[best].far ? i : best;
+        }
+        swap(&all->point[kept], &all->point[best]);
+        for (int i = kept + 1; i < all->count; i++) {
+            ode_point *one = &all->point[i];
+            one->far = fmin(kept ? one->far : INFINITY, distance_squared(one, &all->point[kept]));
+        }
+    }
+}
+
+void sprag_ode_put_point(const ode_points *all, const ode_point *from, dContactGeom *to)
+{
+    *to = (dContactGeom){.depth = fmax(0, -from->gap),
+                         .g1 = all->geom[0],
+                         .g2 = all->geom[1],
+                         .side1 = from->triangle[0],
+                         .side2 = from->triangle[1]};
+    memcpy(to->pos, from->at, sizeof from->at);
+    memcpy(to->normal, from->normal, sizeof from->normal);
+}
+
+int sprag_ode_named_triangle(dGeomID geom, int number)
+{
+    return number >= 0 && dGeomGetClass(geom) != dHeightfieldClass ? number : -1;
+}

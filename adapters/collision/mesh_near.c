@@ -1,0 +1,153 @@
+// Looks into the tree of a mesh, or the cells of a heightfield, in the axes of the mesh, where its
+// triangles are.
+#include "mesh_near.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "geometry_cache.h"
+#include "linalg.h"
+
+typedef struct search {
+    const sprag_shape *shape;
+    sprag_pose pose; // of the shape in the axes of the mesh
+    double reach;    // m
+    bool boxed;      // half_width knows the shape
+    double half[3];  // m, of the shape's box in its own axes, with the reach
+    sprag_scratch *scratch;
+    ode_near *near;
+} search;
+
+// Half of what a shape is wide along a direction of its own axes, m times the direction's length.
+static double half_width(const sprag_shape *shape, const double n[3], double length)
+{
+    if (shape->kind == SPRAG_BOX) {
+        return shape->half[0] * fabs(n[0]) + shape->half[1] * fabs(n[1]) +
+               shape->half[2] * fabs(n[2]);
+    }
+    const double across = shape->kind == SPRAG_CYLINDER ? sqrt(n[0] * n[0] + n[1] * n[1]) : length;
+    return shape->radius * across + shape->half[2] * fabs(n[2]);
+}
+
+// Is the triangle in the plane of the first one, with its front on the same side?
+static bool is_level(const ode_near *near, const ode_triangle *t)
+{
+    const ode_triangle *first = &near->triangle[0];
+    bool level = dot3(first->normal, t->normal) > 0;
+    for (int k = 0; k < 3 && level; k++) {
+        double from[3];
+        subtract3(t->corner[k], first->corner[0], from);
+        const double off = dot3(near->normal, from);
+        level = off * off <= ODE_FLAT * ODE_FLAT * dot3(from, from);
+    }
+    return level;
+}
+
+// Is the triangle farther than the reach, along its normal or an axis of the shape?
+static bool is_apart(const search *s, const ode_triangle *t)
+{
+    double from[3][3], local[3], n[3];
+    if (!s->boxed) {
+        return false;
+    }
+    if (s->shape->kind == SPRAG_SPHERE) {
+        return !sprag_triangle_has(t->corner, s->pose.position, s->shape->radius + s->reach);
+    }
+    for (int i = 0; i < 3; i++) {
+        subtract3(t->corner[i], s->pose.position, from[i]);
+    }
+    const double length = norm3(t->normal);
+    mul33_transposed(s->pose.rotation, t->normal, n);
+    if (fabs(dot3(t->normal, from[0])) > half_width(s->shape, n, length) + s->reach * length) {
+        return true;
+    }
+    double lo[3], hi[3];
+    for (int i = 0; i < 3; i++) {
+        mul33_transposed(s->pose.rotation, from[i], local);
+        for (int k = 0; k < 3; k++) {
+            lo[k] = i && lo[k] < local[k] ? lo[k] : local[k];
+            hi[k] = i && hi[k] > local[k] ? hi[k] : local[k];
+        }
+    }
+    return lo[0] > s->half[0] || hi[0] < -s->half[0] || lo[1] > s->half[1] || hi[1] < -s->half[1] ||
+           lo[2] > s->half[2] || hi[2] < -s->half[2];
+}
+
+static void keep_near(search *s)
+{
+    ode_near *near = s->near;
+    int left = 0;
+    for (int i = 0; i < near->count; i++) {
+        if (!is_apart(s, &near->triangle[i])) {
+            near->triangle[left++] = near->triangle[i];
+        }
+    }
+    near->count = left;
+}
+
+// As long as all are in one plane, none is looked at closely.
+static void add(void *data, int number, const double corner[3][3])
+{
+    search *s = data;
+    ode_near *near = s->near;
+    if (near->count == near->room) {
+        const int room = near->room ? 2 * near->room : 32;
+        ode_triangle *wider = SPRAG_TAKE_RAW(s->scratch, room, ode_triangle);
+        if (!wider) {
+            return;
+        }
+        if (near->count) {
+            memcpy(wider, near->triangle, (size_t)near->count * sizeof *wider);
+        }
+        near->triangle = wider;
+        near->room = room;
+    }
+    ode_triangle *t = &near->triangle[near->count];
+    double edge[2][3];
+    memcpy(t->corner, corner, sizeof t->corner);
+    subtract3(corner[1], corner[0], edge[0]);
+    subtract3(corner[2], corner[0], edge[1]);
+    cross3(edge[0], edge[1], t->normal);
+    t->number = number;
+    if (near->is_flat && near->count == 0) {
+        memcpy(near->normal, t->normal, sizeof t->normal);
+        near->is_flat = normalise3(near->normal);
+    }
+    if (near->is_flat && !is_level(near, t)) {
+        near->is_flat = false;
+        keep_near(s);
+        near->triangle[near->count] = *t;
+    }
+    near->count += near->is_flat || !is_apart(s, t);
+}
+
+bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, double reach,
+                              sprag_scratch *scratch, ode_near *near)
+{
+    search s = {.shape = &shape->shape, .reach = reach, .scratch = scratch, .near = near};
+    double from[3], bounds[6];
+    *near = (ode_near){.is_flat = true};
+    subtract3(shape->pose.position, mesh->pose.position, from);
+    mul33_transposed(mesh->pose.rotation, from, s.pose.position);
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++) {
+            s.pose.rotation[3 * i + k] = 0;
+            for (int j = 0; j < 3; j++) {
+                s.pose.rotation[3 * i + k] +=
+                    mesh->pose.rotation[3 * j + i] * shape->pose.rotation[3 * j + k];
+            }
+        }
+    }
+    s.boxed = s.shape->kind <= SPRAG_BOX;
+    for (int k = 0; k < 3 && s.boxed; k++) {
+        const double axis[3] = {k == 0, k == 1, k == 2};
+        s.half[k] = half_width(s.shape, axis, 1) + reach;
+    }
+    sprag_shape_bounds(s.shape, &s.pose, bounds);
+    for (int k = 0; k < 3; k++) {
+        bounds[k] -= reach;
+        bounds[k + 3] += reach;
+    }
+    sprag_ode_triangles_in(mesh, bounds, add, &s);
+    return !scratch->failed;
+}
