@@ -25,6 +25,11 @@ void sprag_ode_geometry_free(ode_geometry *g)
     }
 }
 
+void sprag_ode_geometry_look_again(ode_geometry *g)
+{
+    g->looks++;
+}
+
 void sprag_ode_geometry_count_search(ode_geometry *g)
 {
     if (++g->searches % KEPT_SEARCHES == 0) {

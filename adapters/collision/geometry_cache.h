@@ -26,6 +26,7 @@ struct ode_geometry {
     ode_pair_table last, now;
     ode_flights *flights; // of speculate.c; NULL: none yet
     long searches;        // for pairs, so far
+    long looks;           // calls of sprag_ode_geometry_look_again so far
 };
 
 // ---- shapes.c

@@ -16,6 +16,10 @@ typedef struct ode_geometry ode_geometry;
 ode_geometry *sprag_ode_geometry_make(void); // NULL: no memory
 void sprag_ode_geometry_free(ode_geometry *geometry);
 
+// The program may have deformed its meshes. From the first call on, only such calls make the cache
+// compare the triangles of a mesh that it knows; before, each use does.
+void sprag_ode_geometry_look_again(ode_geometry *geometry);
+
 typedef enum ode_geom_kind {
     ODE_GEOM_NONE,   // collides with nothing: a ray, a geom without size, a disabled one
     ODE_GEOM_SHAPE,  // one convex shape

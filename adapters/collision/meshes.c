@@ -13,6 +13,9 @@
 struct ode_mesh {
     dGeomID geom;           // key
     long used;              // search that has used it last
+    long looked;            // at its triangles last, by the count of the cache
+    dTriMeshDataID data;    // of the geom, and its number of triangles
+    int count;              // then
     uint64_t content;       // hash of a sample of the triangles
     int room;               // triangles
     double (*corner)[3][3]; // m, in the axes of the geom
@@ -126,12 +129,19 @@ void sprag_ode_keep_mesh(ode_geometry *g, dGeomID id)
 
 const ode_mesh *sprag_ode_mesh_of(ode_geometry *g, dGeomID id)
 {
-    int count = dGeomTriMeshGetTriangleCount(id);
-    uint64_t content = sample_mesh(id, count);
+    const int count = dGeomTriMeshGetTriangleCount(id);
+    const dTriMeshDataID data = dGeomTriMeshGetData(id);
     ode_mesh *m;
     HASH_FIND_PTR(g->meshes, &id, m);
     if (m) {
         m->used = g->searches;
+    }
+    if (m && g->looks > 0 && m->looked == g->looks && m->data == data && m->count == count) {
+        return m;
+    }
+    const uint64_t content = sample_mesh(id, count);
+    if (m) {
+        m->looked = g->looks;
     }
     if (m && m->content == content) {
         return m;
@@ -150,6 +160,9 @@ const ode_mesh *sprag_ode_mesh_of(ode_geometry *g, dGeomID id)
         return NULL;
     }
     m->content = content;
+    m->looked = g->looks;
+    m->data = data;
+    m->count = count;
     read_mesh(m, id, count);
     return m;
 }

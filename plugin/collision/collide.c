@@ -351,6 +351,9 @@ static void collide(space_call *c, const void *frame)
     c->context = d;
     c->number = (const void *)++d->calls;
     enter(d, frame);
+    if (d->level == 1) {
+        sprag_ode_geometry_look_again(d->geometry);
+    }
     if (!world_any_is_recorded() || !record_call(c)) {
         collide_by_ode(c, c->data, c->callback);
     } else {
@@ -486,6 +489,11 @@ static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContac
     }
     d->busy = true;
     sprag_scratch_reset(&d->scratch);
+    if (d->asked != w || d->asked_steps != w->statistics.steps) { // or a new dSpaceCollide
+        d->asked = w;
+        d->asked_steps = w->statistics.steps;
+        sprag_ode_geometry_look_again(d->geometry);
+    }
     if (!all && (flags & 0xffff) > POINTS_MAX) {
         flags = (int)(((unsigned)flags & ~0xffffu) | POINTS_MAX);
     }

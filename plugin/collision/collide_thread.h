@@ -30,6 +30,8 @@ typedef struct collide_context {
     ode_geometry *geometry;
     sprag_scratch scratch;
     bool busy;
+    const void *asked; // the world that was asked about last, and its steps
+    long asked_steps;  // then
 
     // dSpaceCollide and dSpaceCollide2 calls under way, which may be nested
     ode_set offered;       // pairs given to their callbacks: two geoms and the number of the call
