@@ -108,6 +108,14 @@ static bool is_on_front(const compliant_run *run, int guard, int side, const spr
            (side ? 1 : -1) * dot3(front, gap->normal) > 1 - COMPLIANT_ON_FRONT;
 }
 
+int compliant_next_of_mesh(const compliant_run *run, int guard, int last)
+{
+    const int *first = run->guards.first_of_mesh;
+    int next = last < 0 ? first[guard] : last + 1;
+    next += next == guard;
+    return next < run->guards.pairs && first[next] == first[guard] ? next : -1;
+}
+
 // Triangles of one mesh near one body. The distance of a ball from a mesh is that of the nearest
 // triangle, or of several at several points (a valley). Triangles that share an edge or a corner
 // share the points on it: there, the contact belongs to one of them. It is the one whose gap is
@@ -125,25 +133,19 @@ bool compliant_belongs_to_neighbour(compliant_run *run, const double *x, int gua
         int body = compliant_body(run, guard, i);
         moved += body != SPRAG_STATIC ? motion_of(run, x, body) : 0;
     }
-    for (int way = -1; way <= 1 && side >= 0; way += 2) {
-        for (int g = guard + way; g >= 0 && g < guards->pairs; g += way) {
-            double corner[3][3];
-            sprag_gap other;
-            if (guards->gap[g] - moved > gap->distance) {
-                continue;
-            }
-            if (!sprag_pairs_of_mesh(run->frame, pair, guards->pair[g])) {
-                break;
-            }
-            corners_of(run, g, sprag_pair_triangle(run->frame, guards->pair[g]), corner);
-            if (sprag_triangle_has((const double(*)[3])corner, gap->point[side],
-                                   COMPLIANT_SHARED_POINT) &&
-                compliant_find_gap(run, g, INFINITY, 0, NULL, &other, NULL) &&
-                (other.distance < gap->distance ||
-                 (other.distance == gap->distance && g < guard))) {
-                *depth = -other.distance;
-                return true;
-            }
+    for (int g = -1; side >= 0 && (g = compliant_next_of_mesh(run, guard, g)) >= 0;) {
+        double corner[3][3];
+        sprag_gap other;
+        if (guards->gap[g] - moved > gap->distance) {
+            continue;
+        }
+        corners_of(run, g, sprag_pair_triangle(run->frame, guards->pair[g]), corner);
+        if (sprag_triangle_has((const double(*)[3])corner, gap->point[side],
+                               COMPLIANT_SHARED_POINT) &&
+            compliant_find_gap(run, g, INFINITY, 0, NULL, &other, NULL) &&
+            (other.distance < gap->distance || (other.distance == gap->distance && g < guard))) {
+            *depth = -other.distance;
+            return true;
         }
     }
     return false;

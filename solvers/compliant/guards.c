@@ -12,6 +12,7 @@ bool compliant_allocate_guards(compliant_run *run)
     compliant_events *events = &run->events;
     int pairs = run->frame->pairs, most = pairs + run->stops;
     guards->pair = SPRAG_TAKE(s, pairs, int);
+    guards->first_of_mesh = SPRAG_TAKE(s, pairs, int);
     guards->law = SPRAG_TAKE(s, pairs, compliant_law);
     guards->memory = SPRAG_TAKE(s, pairs, sprag_gap_memory);
     guards->gap = SPRAG_TAKE(s, pairs, double);
@@ -121,6 +122,8 @@ static void set_pair(compliant_run *run, int g, int pair)
 {
     const sprag_pair_memory *memory = run->frame->pair[pair].memory;
     run->guards.pair[g] = pair;
+    const bool follows = g > 0 && sprag_pairs_of_mesh(run->frame, run->guards.pair[g - 1], pair);
+    run->guards.first_of_mesh[g] = follows ? run->guards.first_of_mesh[g - 1] : g;
     run->guards.cost[g] = compliant_cost(run, g);
     run->guards.memory[g] = memory ? memory->gap : (sprag_gap_memory){.count = 0};
 }

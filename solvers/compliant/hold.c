@@ -207,8 +207,8 @@ static double height_of(const compliant_run *run, int guard, const double *up)
 // those are hit.
 static void add_level(compliant_run *run, int i)
 {
-    const int guard = run->held.guard[i], pair = run->guards.pair[guard];
-    const int side = sprag_pair_triangle(run->frame, pair);
+    const int guard = run->held.guard[i];
+    const int side = sprag_pair_triangle(run->frame, run->guards.pair[guard]);
     double up[3];
     if (side < 0) {
         return;
@@ -217,13 +217,8 @@ static void add_level(compliant_run *run, int i)
         up[k] = (side ? 1 : -1) * run->held.contact[i].frame[0][k];
     }
     const double most = height_of(run, guard, up) + COMPLIANT_SHARED_POINT;
-    for (int way = -1; way <= 1; way += 2) {
-        for (int g = guard + way; g >= 0 && g < run->guards.pairs; g += way) {
-            if (!sprag_pairs_of_mesh(run->frame, pair, run->guards.pair[g])) {
-                break;
-            }
-            run->held.pair[g] |= compliant_is_rigid(run, g) && height_of(run, g, up) <= most;
-        }
+    for (int g = -1; (g = compliant_next_of_mesh(run, guard, g)) >= 0;) {
+        run->held.pair[g] |= compliant_is_rigid(run, g) && height_of(run, g, up) <= most;
     }
 }
 
