@@ -314,9 +314,10 @@ void compliant_find_own_points(compliant_run *run, const double *x, int guard, c
 
 void compliant_update_gap(compliant_run *run, int guard)
 {
-    compliant_contact contact;
-    find_contact(run, run->state.x, guard, COMPLIANT_GAP, 0, &run->guards.memory[guard], &contact);
-    run->guards.gap[guard] = contact.gap.distance;
+    sprag_gap gap;
+    const bool found = compliant_find_gap(run, guard, run->sizes.step_range, 0,
+                                          &run->guards.memory[guard], &gap, NULL);
+    run->guards.gap[guard] = found ? gap.distance : NAN;
 }
 
 void compliant_add_impulses(compliant_run *run, int guard, const compliant_contact *c, double time)

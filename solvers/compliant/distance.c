@@ -142,7 +142,7 @@ bool compliant_belongs_to_neighbour(compliant_run *run, const double *x, int gua
         corners_of(run, g, sprag_pair_triangle(run->frame, guards->pair[g]), corner);
         if (sprag_triangle_has((const double(*)[3])corner, gap->point[side],
                                COMPLIANT_SHARED_POINT) &&
-            compliant_find_gap(run, g, INFINITY, 0, NULL, &other, NULL) &&
+            compliant_find_gap(run, g, gap->distance, 0, NULL, &other, NULL) && !other.beyond &&
             (other.distance < gap->distance || (other.distance == gap->distance && g < guard))) {
             *depth = -other.distance;
             return true;
