@@ -75,17 +75,36 @@ static int triangle_at(const collision *c, const double at[3])
     return -1;
 }
 
+typedef struct question { // is a point (m, in the axes of the mesh) on any triangle?
+    double at[3];
+    bool on;
+} question;
+
+static void ask(void *data, int number, const double corner[3][3])
+{
+    question *q = data;
+    (void)number;
+    q->on = q->on || has(corner, q->at);
+}
+
 // Is the surface as wide about a point (m, world) as that point is deep? Else the way out of an
 // overlap may lead over its rim.
 static bool is_wide(const collision *c, const sprag_pose *plane, const double at[3], double depth)
 {
     bool wide = true;
     for (int i = 0; i < 4 && wide && depth > 0; i++) {
-        double aside[3];
+        double aside[3], bounds[6];
         for (int k = 0; k < 3; k++) {
             aside[k] = at[k] + (i % 2 ? depth : -depth) * plane->rotation[3 * k + i / 2];
         }
-        wide = triangle_at(c, aside) >= 0;
+        question q = {.on = false};
+        into_mesh(c, aside, q.at);
+        for (int k = 0; k < 3; k++) {
+            bounds[k] = q.at[k] - SAME_POINT;
+            bounds[k + 3] = q.at[k] + SAME_POINT;
+        }
+        sprag_ode_triangles_in(&c->geom[c->side], bounds, ask, &q);
+        wide = q.on;
     }
     return wide;
 }

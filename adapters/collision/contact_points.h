@@ -20,7 +20,7 @@ typedef struct ode_points { // in scratch
     int count, room;
 } ode_points;
 
-// How a pair gives its points.
+// The place of the points between the two surfaces.
 typedef enum ode_spot {
     ODE_SPOT_BETWEEN, // in the middle of the two surfaces
     ODE_SPOT_ON_0,    // on the surface of side 0

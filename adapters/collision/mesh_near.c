@@ -43,6 +43,20 @@ static bool is_level(const ode_near *near, const ode_triangle *t)
     return level;
 }
 
+// Is a point farther (m) than this from the box of a triangle?
+static bool is_box_apart(const double corner[3][3], const double at[3], double far)
+{
+    double square = 0;
+    for (int k = 0; k < 3; k++) {
+        const double a = corner[0][k] - at[k], b = corner[1][k] - at[k], c = corner[2][k] - at[k];
+        const double lo = a < b ? (a < c ? a : c) : b < c ? b : c;
+        const double hi = a > b ? (a > c ? a : c) : b > c ? b : c;
+        const double out = lo > 0 ? lo : hi < 0 ? hi : 0;
+        square += out * out;
+    }
+    return square > far * far;
+}
+
 // Is the triangle farther than the reach, along its normal or an axis of the shape?
 static bool is_apart(const search *s, const ode_triangle *t)
 {
@@ -51,7 +65,9 @@ static bool is_apart(const search *s, const ode_triangle *t)
         return false;
     }
     if (s->shape->kind == SPRAG_SPHERE) {
-        return !sprag_triangle_has(t->corner, s->pose.position, s->shape->radius + s->reach);
+        const double far = s->shape->radius + s->reach;
+        return is_box_apart(t->corner, s->pose.position, far) ||
+               !sprag_triangle_has(t->corner, s->pose.position, far);
     }
     for (int i = 0; i < 3; i++) {
         subtract3(t->corner[i], s->pose.position, from[i]);
@@ -104,7 +120,11 @@ static void add(void *data, int number, const double corner[3][3])
     }
     ode_triangle *t = &near->triangle[near->count];
     double edge[2][3];
-    memcpy(t->corner, corner, sizeof t->corner);
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++) {
+            t->corner[i][k] = corner[i][k];
+        }
+    }
     subtract3(corner[1], corner[0], edge[0]);
     subtract3(corner[2], corner[0], edge[1]);
     cross3(edge[0], edge[1], t->normal);

@@ -90,7 +90,7 @@ static void motion_of(const compliant_run *run, const double *x, int body, doubl
     }
 }
 
-// How fast the foremost point p of a rim turns about the axis a of its cylinder, which has the
+// The speed of the foremost point p of a rim about the axis a of its cylinder, which has the
 // angular velocity w, 1/s. With m = n - (n.a) a along p, it is  (n'.(a x p) + (n.a) (w.p)) / |m| -
 // w.a. turn: that along the axis, rad/s; 0 of a level rim, or of no cylinder.
 static void turn_of_rim(const compliant_run *run, int guard, int side, const double n[3],

@@ -1,5 +1,6 @@
 // Bodies on triangle meshes and heightfields under method=advance: seams are not felt, nothing
-// sinks in or passes, and what starts inside leaves by the front without speed.
+// sinks in or passes, and what starts inside leaves by the front without speed. Contacts of meshes
+// under method=stribeck.
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -430,6 +431,81 @@ START_TEST(fast_balls_do_not_pass_a_wall)
 }
 END_TEST
 
+// ---- dCollide under method=stribeck
+
+static int touch_now(dGeomID a, dGeomID b, dContactGeom *contact)
+{
+    return dCollide(a, b, 16, contact, sizeof *contact);
+}
+
+// Over cells that are much smaller than a box, its corners are the contacts, each as deep as it is,
+// also where that is deeper than a cell is wide; at the rim of the mesh those on it.
+START_TEST(fine_flat_meshes_are_planes)
+{
+    scene s = open_scene(0.5);
+    ck_assert(sprag_world_configure(s.world, "method=stribeck"));
+    dContactGeom contact[16];
+    dGeomID floor = add_floor(&s, 40, 40, -1, -1, 0.05);
+    dGeomID geom = dCreateBox(s.space, 0.6, 0.4, 0.2);
+    dBodyID box = add_body(&s, geom, 0.017, 0.023, 0.5);
+    go(&s);
+    for (int i = 0; i < 4; i++) {
+        const double depth = i % 2 ? 1e-5 : 0.07;
+        dMatrix3 R;
+        dRFromAxisAndAngle(R, 0, 0, 1, 0.3 * i);
+        dBodySetPosition(box, 0.017, 0.023, 0.1 - depth);
+        dBodySetRotation(box, R);
+        ck_assert_int_eq(touch_now(geom, floor, contact), 4);
+        for (int k = 0; k < 4; k++) {
+            dVector3 corner;
+            dBodyGetPosRelPoint(box, contact[k].pos[0], contact[k].pos[1], contact[k].pos[2],
+                                corner);
+            ck_assert_double_eq_tol(contact[k].depth, depth, 1e-12);
+            ck_assert_double_eq_tol(contact[k].normal[2], 1, 1e-12);
+            ck_assert_double_eq_tol(fabs(corner[0]), 0.3, 1e-12);
+            ck_assert_double_eq_tol(fabs(corner[1]), 0.2, 1e-12);
+        }
+    }
+    dBodySetPosition(box, 1.1, 0.023, 0.1 - 1e-5);
+    const int count = touch_now(geom, floor, contact);
+    ck_assert_int_ge(count, 4);
+    for (int k = 0; k < count; k++) {
+        ck_assert_double_le(contact[k].pos[0], 1 + 1e-9);
+        ck_assert_double_eq_tol(contact[k].normal[2], 1, 1e-6);
+    }
+    close_scene(&s);
+}
+END_TEST
+
+// A mesh that the program deforms is as it is now after each step and in each dSpaceCollide.
+START_TEST(deformed_meshes_are_noticed)
+{
+    scene s = open_scene(0.5);
+    ck_assert(sprag_world_configure(s.world, "method=stribeck"));
+    dContactGeom contact[16];
+    dGeomID floor = add_floor(&s, 4, 4, -2, -2, 1);
+    dGeomID geom = dCreateSphere(s.space, 0.5);
+    dBodyID ball = add_body(&s, geom, 0.2, 0.3, 0.4);
+    go(&s);
+    for (int i = 1; i < 6; i++) {
+        for (int k = 0; k < 25; k++) {
+            s.vertex[3 * k + 2] = 0.125F * (float)i;
+        }
+        dGeomTriMeshDataUpdate(s.data);
+        dBodySetPosition(ball, 0.2, 0.3, 0.4 + 0.125 * i);
+        if (i % 2) {
+            dWorldStep(s.world, 1e-9);
+        } else {
+            dSpaceCollide(s.space, &s, touch);
+            dJointGroupEmpty(s.group);
+        }
+        ck_assert_int_eq(touch_now(geom, floor, contact), 1);
+        ck_assert_double_eq_tol(contact[0].depth, 0.1, 1e-6);
+    }
+    close_scene(&s);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("meshes");
@@ -441,6 +517,8 @@ static Suite *suite(void)
     tcase_add_loop_test(all, bodies_inside_a_mesh_leave_by_the_front, 0, 6);
     tcase_add_loop_test(all, fast_balls_do_not_pass_a_wall, 0, 8);
     tcase_add_loop_test(all, bodies_in_a_wall_go_back, 0, 6);
+    tcase_add_test(all, fine_flat_meshes_are_planes);
+    tcase_add_test(all, deformed_meshes_are_noticed);
     suite_add_tcase(s, all);
     return s;
 }
