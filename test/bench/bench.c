@@ -603,6 +603,8 @@ static int usage(FILE *to, int code)
         "SuiteSparse; 2 min\n"
         "  general [--full]               success and time of the general solver; 3 min\n"
         "  geometry                       distances and contact points beside dCollide; 2 min\n"
+        "  terrain                        bodies on meshes and heightfields, beside dCollide and "
+        "dWorldStep; 1 min\n"
         "  derivatives                    cost of sprag_world_linearize in steps; 1 min\n"
         "  threads                        islands in the program's threads (elapsed time too); "
         "2 min\n"
@@ -687,6 +689,8 @@ int main(int argc, char **argv)
         bench_general(line, full);
     } else if (!strcmp(what, "geometry") && !names) {
         bench_geometry(line);
+    } else if (!strcmp(what, "terrain") && !names) {
+        bench_terrain(line);
     } else if (!strcmp(what, "scenes")) {
         code = bench_scenes(name, names, many ? given[0] : NULL, 3) ? EXIT_SUCCESS : EXIT_FAILURE;
     } else if (!strcmp(what, "derivatives") && !names) {

@@ -11,7 +11,7 @@ typedef void line_fn(const char *format, ...); // a row of cells, separated by '
 
 void bench_factor(line_fn *line);                               // factor.c
 void bench_general(line_fn *line, bool full);                   // general.c
-void bench_geometry(line_fn *line);                             // geometry.c
+void bench_geometry(line_fn *line);                             // collision/geometry.c
 bool bench_ess(line_fn *line);                                  // ess.c; are targets met?
 bool bench_ess_figure(line_fn *line, const char *name);         // ess_figures.c; is it one?
 bool bench_ess_worlds(line_fn *line);                           // ess_worlds.c; are targets met?
@@ -24,6 +24,7 @@ void bench_record(line_fn *line);                               // record.c
 bool bench_solve(const char *file);                             // solve.c; the same result?
 void bench_simbench(line_fn *line);                             // simbench.c
 void bench_loads(line_fn *line, int names, char **name);        // loads.c
+void bench_terrain(line_fn *line);                              // collision/terrain.c
 void bench_profile(long size);                                  // profile.c
 
 // ---- bench.c
