@@ -11,11 +11,7 @@
 // No eigenvalue is below it.
 static double least_moment(const double *I)
 {
-    double minors =
-        I[0] * I[4] - I[1] * I[3] + I[0] * I[8] - I[2] * I[6] + I[4] * I[8] - I[5] * I[7];
-    double det = I[0] * (I[4] * I[8] - I[5] * I[7]) - I[1] * (I[3] * I[8] - I[5] * I[6]) +
-                 I[2] * (I[3] * I[7] - I[4] * I[6]);
-    return det / minors;
+    return 1 / inverse_trace33(I);
 }
 
 // The eigenvalues of K are sums of two of the moment's symmetric part.

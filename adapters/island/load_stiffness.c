@@ -21,6 +21,8 @@
 // one part and -K for the other, which turn as one, and the positive part alone would brake both.
 // About the axis that is left to them all places on it are the same.
 //
+// In loops of joints both bodies of a joint are held at one point, as its anchors may stay apart.
+//
 // The rows of an island under load also look ahead: they keep the anchors together at the end of
 // the way on the circle about the joint, not of that on its tangent. All by the same share, so that
 // closed loops look ahead to a place that they can reach: else the bars of a parallelogram leave
@@ -149,6 +151,56 @@ static bool welds(const loaded_joint *joint)
     return hard == 6;
 }
 
+// ---- joints in loops
+
+// Do joints with levers lead from a body back to it? The world, and what the program moves, is one
+// place. root: room for one of each body and the world.
+static bool form_loops(const ode_problem *pulled, int *root)
+{
+    bool any = false;
+    for (int i = 0; i <= pulled->problem.bodies; i++) {
+        root[i] = i;
+    }
+    for (int i = 0; i < pulled->loadeds && !any; i++) {
+        int at[2];
+        for (int side = 0; side < 2; side++) {
+            const int body = pulled->loaded[i].row->body[side];
+            at[side] = body == SPRAG_STATIC || !(pulled->body[body].mass > 0) ? 0 : body + 1;
+            while (root[at[side]] != at[side]) {
+                at[side] = root[at[side]] = root[root[at[side]]];
+            }
+        }
+        any = at[0] == at[1];
+        root[at[0]] = at[1];
+    }
+    return any;
+}
+
+// Joints that contradict each other stay open, and pull with all their might. With each body held
+// at its own anchor their forces are a torque on both together, which brakes every turn of the
+// whole; so both act at the middle between their anchors. (To mend the way between these as ODE
+// does, by its turn before the step as well, wins energy.)
+static void hold_in_the_middle(const ode_problem *pulled, loaded_joint *joint)
+{
+    const int *body = joint->row->body;
+    if (joint->linear == 3 && body[1] != SPRAG_STATIC) {
+        double half[3], part[3];
+        subtract3(dBodyGetPosition(pulled->island.body[body[0]]),
+                  dBodyGetPosition(pulled->island.body[body[1]]), half);
+        for (int k = 0; k < 3; k++) {
+            half[k] = 0.5 * (half[k] + joint->lever[0][k] - joint->lever[1][k]);
+            joint->lever[0][k] -= half[k];
+            joint->lever[1][k] += half[k];
+        }
+        for (int i = 0; i < joint->rows; i++) {
+            double(*J)[6] = joint->row[i].jacobian;
+            cross3(half, J[0], part);
+            add_scaled(J[0] + 3, -1, part, 3);
+            add_scaled(J[1] + 3, -1, part, 3);
+        }
+    }
+}
+
 // ---- rows that look ahead
 
 // In a step h, a point at r from the centre goes by h (v + w x r + (sine - 1) w x r + inward w x (w
@@ -271,11 +323,8 @@ static void find_arms(const ode_problem *pulled, int at, int *newest)
 // false: no memory.
 static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
 {
-    int *newest = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, int);
+    int *newest = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies + 1, int);
     pulled->loaded = SPRAG_TAKE_RAW(scratch, pulled->joint_rows, loaded_joint);
-    for (int i = 0; i < pulled->problem.bodies && newest; i++) {
-        newest[i] = -1;
-    }
     for (int i = 0, rows; i < pulled->joint_rows && !scratch->failed; i += rows) {
         rows = rows_of_joint(pulled, i);
         loaded_joint *joint = &pulled->loaded[pulled->loadeds];
@@ -287,7 +336,14 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
             return false;
         }
     }
+    const bool loops = newest && form_loops(pulled, newest);
+    for (int i = 0; i < pulled->loadeds && loops; i++) {
+        hold_in_the_middle(pulled, &pulled->loaded[i]);
+    }
     sprag_ode_measure_parts(pulled);
+    for (int i = 0; i < pulled->problem.bodies && newest; i++) {
+        newest[i] = -1;
+    }
     for (int i = 0; i < pulled->loadeds && newest; i++) {
         find_arms(pulled, i, newest);
     }

@@ -216,7 +216,7 @@ static double row_error(const measured *m, int i)
         return 0;
     }
     double p = step * m->solution->row_force[i];
-    double wanted = (w * p - u) / (w + sprag_row_yield(&m->soft, row, w));
+    double wanted = (w * p - u) / (w + sprag_row_yield(&m->soft, m->problem, row));
     wanted = fmin(sprag_larger(wanted, step * row->lo), step * row->hi);
     return fabs(p - wanted) * sqrt(w / lighter(m, row->body));
 }

@@ -66,7 +66,18 @@ double sprag_contact_stiffness(const sprag_softness *s, const sprag_contact *con
     return fmin(contact->stiffness, soft > 0 ? 1 / (s->step * s->step * soft) : 0);
 }
 
-double sprag_row_yield(const sprag_softness *s, const sprag_row *row, double w)
+double sprag_row_yield(const sprag_softness *s, const sprag_problem *problem, const sprag_row *row)
 {
-    return w > 0 ? fmax(row->compliance / s->step, s->row * w) : INFINITY;
+    double unit = 0;
+    for (int turn = 0; turn < 2 && !(unit > 0); turn++) {
+        for (int side = 0; side < 2; side++) {
+            const double *J = row->jacobian[side] + 3 * turn;
+            const sprag_body *body =
+                row->body[side] == SPRAG_STATIC ? NULL : &problem->body[row->body[side]];
+            if (body && body->mass > 0) {
+                unit += dot3(J, J) * (turn ? inverse_trace33(body->inertia) / 3 : 1 / body->mass);
+            }
+        }
+    }
+    return unit > 0 ? fmax(row->compliance / s->step, s->row * unit) : INFINITY;
 }

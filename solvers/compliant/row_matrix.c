@@ -175,6 +175,20 @@ static void set_couplings(compliant_joints *j, int i)
     }
 }
 
+// 1/kg, as that of sprag_row_yield.
+static double unit_of_softness(const compliant_joints *j, const sprag_row *row)
+{
+    double linear = 0, angular = 0;
+    for (int side = 0; side < 2; side++) {
+        if (row->body[side] != SPRAG_STATIC) {
+            const double *J = row->jacobian[side], *I = j->inverse_inertia[row->body[side]];
+            linear += j->inverse_mass[row->body[side]] * dot3(J, J);
+            angular += (I[0] + I[4] + I[8]) / 3 * dot3(J + 3, J + 3);
+        }
+    }
+    return linear > 0 ? linear : angular;
+}
+
 // Inverse mass and compliance of an active row, 1/kg. Bounded rows always yield a little: a motor
 // that drives into its stop has the same Jacobian. *softness: of others. What the
 // integrator does not resolve must not decide about their forces where rows depend on one another,
@@ -194,7 +208,7 @@ static double diagonal_compliance(const compliant_run *run, const compliant_acti
     }
     inverse_mass *= row->yielding ? 2 : 1;
     double least = bounded ? COMPLIANT_BOUNDED_ROW_SOFTNESS * inverse_mass : 0;
-    *softness = bounded ? 0 : COMPLIANT_RIGID_ROW_SOFTNESS * inverse_mass;
+    *softness = bounded ? 0 : COMPLIANT_RIGID_ROW_SOFTNESS * unit_of_softness(j, &j->row[row->row]);
     return inverse_mass + (yield > least ? yield : least) + *softness;
 }
 

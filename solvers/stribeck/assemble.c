@@ -198,7 +198,7 @@ static void prepare_equation(sprag_system *system, const assembly *assembly, int
               &equation->offset);
     double w = inverse_mass_of(assembly, stencil->node, row->jacobian[0], row->jacobian[1]);
     equation->inverse_mass = w;
-    equation->yield = sprag_row_yield(&assembly->soft, row, w);
+    equation->yield = sprag_row_yield(&assembly->soft, assembly->problem, row);
     equation->excess = equation->yield - row->compliance / step;
     system->bounded |= isfinite(row->lo) || isfinite(row->hi);
 }

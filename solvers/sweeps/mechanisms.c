@@ -182,23 +182,6 @@ int mechanisms_add_port(sweeps *s, int rows, const int node[2], const double (*j
 
 // ---- factors
 
-static double row_inverse_mass(const sweeps *s, const sprag_row *row)
-{
-    double sum = 0;
-    for (int side = 0; side < 2; side++) {
-        int node = moving_node(s, row->body[side]);
-        if (node >= 0) {
-            sum += node_inverse_mass(s, node, row->jacobian[side]);
-        }
-    }
-    return sum;
-}
-
-static double row_yield(const sweeps *s, const sprag_row *row)
-{
-    return sprag_row_yield(&s->soft, row, row_inverse_mass(s, row));
-}
-
 // A block += J' J / yield
 static void add_row(sprag_blocks *blocks, const double *Ja, const double *Jb, int a, int b,
                     double slope)
@@ -253,7 +236,7 @@ static sprag_result factor(sweeps *s, mechanism *m, sprag_scratch *scratch)
     }
     for (int r = 0; r < m->rows; r++) {
         const sprag_row *row = &s->problem->row[m->row[r]];
-        double yield = all->yield[m->row[r]] = row_yield(s, row);
+        double yield = all->yield[m->row[r]] = sprag_row_yield(&s->soft, s->problem, row);
         for (int side = 0; side < 2 && isfinite(yield); side++) {
             for (int other = 0; other < 2; other++) {
                 int a = moving_node(s, row->body[side]), b = moving_node(s, row->body[other]);

@@ -299,7 +299,7 @@ double sweeps_row_rate(const sweeps *s, const batch_row *row, const batch_veloci
 static void set_row_yield(sweeps *s, batch_row *row)
 {
     sweeps_add_mechanisms(s, row);
-    row->yield = sprag_row_yield(&s->soft, &s->problem->row[row->row], row->inverse_mass);
+    row->yield = sprag_row_yield(&s->soft, s->problem, &s->problem->row[row->row]);
     if (!(row->inverse_mass > 0)) {
         s->x.row_impulse[row - s->row] = 0;
     }

@@ -112,6 +112,21 @@ static double kinetic(const scene *s)
     return sum;
 }
 
+// About the origin.
+static double momentum_about(const scene *s, int axis)
+{
+    double sum = 0;
+    for (int i = 0; i < s->bodies; i++) {
+        dVector3 own, orbit;
+        dMass m;
+        dBodyGetMass(s->body[i], &m);
+        angular_momentum(s->body[i], own);
+        dCalcVectorCross3(orbit, dBodyGetPosition(s->body[i]), dBodyGetLinearVel(s->body[i]));
+        sum += own[axis] + m.mass * orbit[axis];
+    }
+    return sum;
+}
+
 // ---- chains
 
 enum { LINKS = 50 };
@@ -554,35 +569,30 @@ END_TEST
 // ---- forces that the joints do not determine
 
 // Two balls between the same two bodies are a hinge: what they pull against one another brakes
-// neither. ODE's own step loses a tenth by its tangents.
+// neither. ODE's own step keeps 0.855: it loses by its tangents.
 START_TEST(joints_of_a_pair_are_one)
 {
     static const double at[2][3] = {{0, 0, 0}, {0.6, 0.1, 0.2}}, spin = 30; // m, rad/s
     static const double anchor[2][3] = {{0.3, 0, 0}, {0.2, 0.3, -0.1}};
-    double left[2];
-    for (int k = 0; k < 2; k++) {
-        scene s;
-        open_scene(&s, 0);
-        sprag_world_configure(s.world, k ? "method=stribeck" : "method=ode");
-        for (int i = 0; i < 2; i++) {
-            dMass m;
-            dMassSetBoxTotal(&m, 1 + i, 0.2, 0.3, 0.4);
-            dBodyID body = add_body(&s, &m, at[i]);
-            dBodySetLinearVel(body, -spin * (at[i][1] - 0.2 / 3), spin * (at[i][0] - 0.4), 0);
-            dBodySetAngularVel(body, 0, 0, spin);
-        }
-        for (int i = 0; i < 2; i++) {
-            join_by_ball(&s, s.body[0], s.body[1], anchor[i]);
-        }
-        double first = kinetic(&s);
-        for (int i = 0; i < 3000; i++) {
-            dWorldStep(s.world, 0.001);
-        }
-        left[k] = kinetic(&s) / first;
-        dWorldDestroy(s.world);
+    scene s;
+    open_scene(&s, 0);
+    for (int i = 0; i < 2; i++) {
+        dMass m;
+        dMassSetBoxTotal(&m, 1 + i, 0.2, 0.3, 0.4);
+        dBodyID body = add_body(&s, &m, at[i]);
+        dBodySetLinearVel(body, -spin * (at[i][1] - 0.2 / 3), spin * (at[i][0] - 0.4), 0);
+        dBodySetAngularVel(body, 0, 0, spin);
     }
-    ck_assert_double_gt(left[1], 0.85);
-    ck_assert_double_eq_tol(left[1], left[0], 0.01);
+    for (int i = 0; i < 2; i++) {
+        join_by_ball(&s, s.body[0], s.body[1], anchor[i]);
+    }
+    const double first = kinetic(&s);
+    for (int i = 0; i < 3000; i++) {
+        dWorldStep(s.world, 0.001);
+        ck_assert_double_le(kinetic(&s), (1 + 1e-6) * first);
+    }
+    ck_assert_double_gt(kinetic(&s), 0.89 * first);
+    dWorldDestroy(s.world);
 }
 END_TEST
 
@@ -659,60 +669,80 @@ END_TEST
 
 // ---- what turns as one
 
-// About the origin.
-static double momentum_about(const scene *s, int axis)
-{
-    double sum = 0;
-    for (int i = 0; i < s->bodies; i++) {
-        dVector3 own, orbit;
-        dMass m;
-        dBodyGetMass(s->body[i], &m);
-        angular_momentum(s->body[i], own);
-        dCalcVectorCross3(orbit, dBodyGetPosition(s->body[i]), dBodyGetLinearVel(s->body[i]));
-        sum += own[axis] + m.mass * orbit[axis];
-    }
-    return sum;
-}
-
 // A plate of four by four boxes, each welded to its neighbours: more joints than it needs, and what
-// they pull against one another is no load. A blow at a corner sets it spinning, by stribeck as by
-// ODE's own step, which loses a quarter by its tangents at 60 Hz.
+// they pull against one another is no load. A blow at a corner sets it spinning. ODE's own step
+// loses a quarter of that by its tangents at 60 Hz.
 START_TEST(a_welded_plate_spins_on)
 {
     static const double lengths[] = {0.01, 1.0 / 60};
     enum { SIDE = 4 };
-    double left[2][3], before = 0;
-    for (int run = 0; run < 2; run++) {
-        scene s;
-        dMass m;
-        open_scene(&s, 0);
-        sprag_world_configure(s.world, run ? "method=stribeck" : "method=ode");
-        dMassSetBoxTotal(&m, 1, 0.2, 0.2, 0.2);
-        for (int i = 0; i < SIDE * SIDE; i++) {
-            add_body(&s, &m, (const double[3]){0.2 * (i % SIDE) - 0.3, 0.2 * (i / SIDE) - 0.3, 0});
-        }
-        for (int i = 0; i < SIDE * SIDE; i++) {
-            for (int k = 0; k < 2; k++) {
-                if (k ? i / SIDE + 1 < SIDE : i % SIDE + 1 < SIDE) {
-                    dJointID weld = dJointCreateFixed(s.world, 0);
-                    dJointAttach(weld, s.body[i], s.body[i + (k ? SIDE : 1)]);
-                    dJointSetFixed(weld);
-                }
+    scene s;
+    dMass m;
+    open_scene(&s, 0);
+    dMassSetBoxTotal(&m, 1, 0.2, 0.2, 0.2);
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        add_body(&s, &m, (const double[3]){0.2 * (i % SIDE) - 0.3, 0.2 * (i / SIDE) - 0.3, 0});
+    }
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        for (int k = 0; k < 2; k++) {
+            if (k ? i / SIDE + 1 < SIDE : i % SIDE + 1 < SIDE) {
+                dJointID weld = dJointCreateFixed(s.world, 0);
+                dJointAttach(weld, s.body[i], s.body[i + (k ? SIDE : 1)]);
+                dJointSetFixed(weld);
             }
         }
-        dBodySetLinearVel(s.body[0], -10, 10, 20);
-        before = fabs(momentum_about(&s, 2));
-        for (int i = 0; i * lengths[_i] < 2; i++) {
-            dWorldStep(s.world, lengths[_i]);
+    }
+    dBodySetLinearVel(s.body[0], -10, 10, 20);
+    double before[3];
+    for (int k = 0; k < 3; k++) {
+        before[k] = momentum_about(&s, k);
+    }
+    for (int i = 0; i * lengths[_i] < 2; i++) {
+        dWorldStep(s.world, lengths[_i]);
+    }
+    for (int k = 0; k < 3; k++) {
+        ck_assert_double_eq_tol(momentum_about(&s, k), before[k], 1e-6);
+    }
+    dWorldDestroy(s.world);
+}
+END_TEST
+
+// Two welds between the same two bodies, set 1 mm apart, pull against each other by up to 1e8 N.
+// The bodies hang by a ball, and swing as if the welds agreed: what these disagree about is no
+// torque. Under ess the pair hardly moves.
+START_TEST(welds_that_disagree_win_nothing)
+{
+    static const double lengths[] = {0.001, 0.01, 1.0 / 60};
+    static const char *const methods[] = {"method=stribeck", "method=ess"};
+    for (int k = 0; k < 3; k++) {
+        scene s;
+        dMass m;
+        double most = 0, fastest = 0;
+        open_scene(&s, 9.81);
+        ck_assert(sprag_world_configure(s.world, methods[_i]));
+        dMassSetBoxTotal(&m, 1, 0.2, 0.2, 0.2);
+        for (int i = 0; i < 2; i++) {
+            add_body(&s, &m, (const double[3]){0.5 * i, 0, 1});
         }
-        for (int k = 0; k < 3; k++) {
-            left[run][k] = momentum_about(&s, k);
+        for (int i = 0; i < 2; i++) {
+            dJointID weld = dJointCreateFixed(s.world, 0);
+            dJointAttach(weld, s.body[0], s.body[1]);
+            dBodySetPosition(s.body[1], 0.5 + 1e-3 * i, 0, 1);
+            dJointSetFixed(weld);
+        }
+        join_by_ball(&s, s.body[0], NULL, (const double[3]){0, 0, 1});
+        double start = potential(&s), height = start;
+        for (int i = 0; i * lengths[k] < 2; i++) {
+            dWorldStep(s.world, lengths[k]);
+            double before = height;
+            height = potential(&s);
+            most = fmax(most, kinetic(&s) + (before + height) / 2 - start);
+            fastest = fmax(fastest, kinetic(&s));
         }
         dWorldDestroy(s.world);
-    }
-    ck_assert_double_gt(fabs(left[1][2]), 0.7 * before);
-    for (int k = 0; k < 3; k++) {
-        ck_assert_double_eq_tol(left[1][k], left[0][k], 0.01 * before);
+        // 2 kg that go a tenth of the error in a step, and the swing's own 1e-4 J
+        ck_assert_double_le(most, 0.5 * 2 * 1e-8 / (lengths[k] * lengths[k]) + 1e-4);
+        ck_assert_double_gt(fastest, _i < 1 ? 0.98 * 0.5 * 9.81 : 0);
     }
 }
 END_TEST
@@ -789,6 +819,7 @@ int main(void)
     tcase_add_test(tests, steps_do_not_jump);
     tcase_add_test(tests, welded_loads_are_solved_once);
     tcase_add_loop_test(tests, unbounded_motors_turn_loads, 0, 2);
+    tcase_add_loop_test(tests, welds_that_disagree_win_nothing, 0, 2);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
