@@ -134,11 +134,10 @@ static void add_row(advance_projection *p, const sprag_row *row)
 static bool start(advance_projection *p, advance_run *run)
 {
     const sprag_frame *frame = run->frame;
-    bool exact = run->stats->solve.strategy != SPRAG_STRATEGY_GAUSS_SEIDEL;
     *p = (advance_projection){.run = run,
                               .tolerance = 0.5 * run->target / run->attempt.length,
-                              .excess = (exact ? advance_exact_excess : advance_rough_excess) *
-                                        run->options->epsilon / run->attempt.length};
+                              .excess =
+                                  advance_excess * run->options->epsilon / run->attempt.length};
     int points = 2 * run->points.count + 256;
     p->room = points + frame->contacts + run->rows.count;
     if (!advance_projection_take(p)) {

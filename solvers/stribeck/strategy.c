@@ -373,6 +373,10 @@ sprag_result sprag_strategy_solve(sprag_strategy_state *w)
             if (result == SPRAG_OK && w->is_two_way) {
                 result = sprag_strategy_offer(w);
             }
+            if (result == SPRAG_OK && (w->traits & SETTLES) &&
+                w->stats.bound_error > STRIBECK_BOUND_ERROR) {
+                result = SPRAG_NOT_CONVERGED; // sweeps may find a better one
+            }
             if (result == SPRAG_OK || result == SPRAG_NO_MEMORY) {
                 return result;
             }

@@ -354,8 +354,8 @@ static double mean_height(dBodyID *card)
     return sum / CARDS;
 }
 
-// The house sinks by the sum of its gaps, a few cards tip over slowly, and then it stands. Nothing
-// slides meanwhile.
+// The cards sink into their gaps until they jam, a few tip over slowly, and then the house stands.
+// Nothing slides meanwhile.
 START_TEST(house_of_cards_stands)
 {
     scene *s = open_scene("method=advance");
@@ -369,7 +369,7 @@ START_TEST(house_of_cards_stands)
     fallen[0] = first - mean_height(card);
     run(s, 200);
     fallen[1] = first - mean_height(card);
-    ck_assert_double_lt(fallen[0], 0.055); // 0.046 to 0.050 by rounding; stock: 0.040
+    ck_assert_double_lt(fallen[0], 0.047); // 0.043 by rounding; stribeck at 1 ms: 0.041
     ck_assert_double_lt(fallen[1] - fallen[0], 1e-6);
     for (int i = 0; i < CARDS; i++) {
         ck_assert_double_lt(speed(card[i]), 1e-3);

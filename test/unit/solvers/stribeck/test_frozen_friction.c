@@ -70,7 +70,7 @@ static void expect_forces(scene *scene)
 
 START_TEST(puck_slides_under_the_bound_expected)
 {
-    static const double expected[] = {0.5, 1, 2};
+    static const double expected[] = {0.85, 1, 1.2};
     sprag_stribeck_options options = settled();
     open_scene(&s);
     add_cube(&s, 2);
@@ -83,6 +83,22 @@ START_TEST(puck_slides_under_the_bound_expected)
     ck_assert_double_eq_tol(s.contact_force[0][1], -MU * expected[_i] * 2 * G, 0.01 * 2 * G);
     ck_assert_double_eq_tol(s.stats.bound_error, fabs(1 - expected[_i]) / fmax(1, expected[_i]),
                             1e-2);
+}
+END_TEST
+
+// The bounds are wrong: sweeps find the friction of the force that presses.
+START_TEST(puck_slides_under_its_own_force)
+{
+    static const double expected[] = {0, 0.5, 2};
+    sprag_stribeck_options options = settled();
+    options.sweeps = 100;
+    open_scene(&s);
+    add_cube(&s, 2);
+    add_ground(&s, 0, MU)->guess[0] = expected[_i] * 2 * G;
+    s.body[0].velocity[0] = 1;
+    fall(&s);
+    solve_by(&s, &options, SPRAG_STRATEGY_GAUSS_SEIDEL);
+    ck_assert_double_eq_tol(s.contact_force[0][1], -MU * 2 * G, 0.01 * 2 * G);
 }
 END_TEST
 
@@ -101,11 +117,10 @@ START_TEST(towers_stand)
     }
     fall(&s);
     push(&s, bodies - 1, 0.3 * MU * s.body[bodies - 1].mass * G, 0, 0);
-    for (int i = 0; i < 2; i++) { // what presses is known from the first
-        solve_by(&s, &options, SPRAG_STRATEGY_FROZEN_FRICTION);
-        check_settled(&s);
-        expect_forces(&s);
-    }
+    ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
+    expect_forces(&s); // what presses is known from the first
+    solve_by(&s, &options, SPRAG_STRATEGY_FROZEN_FRICTION);
+    check_settled(&s);
     for (int b = 0; b < bodies; b++) {
         ck_assert_double_le(sqrt(dot(s.velocity[b], s.velocity[b], 6)), 0.02 * G * STEP);
     }
@@ -187,7 +202,7 @@ int main(void)
 {
     Suite *suite = suite_create("frozen_friction");
     ADD_CASE(suite, "islands that settle", {puck_slides_under_the_bound_expected, 3},
-             {towers_stand, 6}, {piles_end, 60}, {rows_are_within_their_bounds, 30},
-             {same_pile_same_bits, 1});
+             {puck_slides_under_its_own_force, 3}, {towers_stand, 6}, {piles_end, 60},
+             {rows_are_within_their_bounds, 30}, {same_pile_same_bits, 1});
     return run_suite(suite);
 }
