@@ -72,6 +72,32 @@ START_TEST(plain_mu_is_a_force)
 }
 END_TEST
 
+// Two fingers of sliders close on a cube that touches them from the first step on: their contacts
+// bear it from then on. The cube is well above the floor.
+START_TEST(a_flush_cube_is_held_at_once)
+{
+    static const double mu[] = {2, 5, 2}, steps[] = {0.01, 0.01, 1.0 / 60}; // N of each contact
+    rig r = open_rig("", 0);
+    r.step = steps[_i];
+    r.surface.mu = mu[_i];
+    add_box(&r, 1, 0.2, 0.2, 0.2, 1);
+    for (int side = -1; side <= 1; side += 2) {
+        dMass m;
+        dMassSetBoxTotal(&m, 0.2, 0.05, 0.1, 0.1);
+        dBodyID finger =
+            add_body(&r, &m, dCreateBox(r.space, 0.05, 0.1, 0.1), 0.125 * side, 0, 1.1);
+        dJointID slider = dJointCreateSlider(r.world, 0);
+        dJointAttach(slider, finger, NULL);
+        dJointSetSliderAxis(slider, 1, 0, 0);
+        dJointSetSliderParam(slider, dParamVel, -0.2 * side);
+        dJointSetSliderParam(slider, dParamFMax, 50);
+    }
+    run_rig(&r, 5);
+    ck_assert_double_eq_tol(position(&r)[2], 1.1, 1e-6);
+    close_rig(&r);
+}
+END_TEST
+
 // Creep in proportion to the force, v = slip f, of each contact; along each axis by its own slip.
 START_TEST(slip_creeps_in_proportion)
 {
@@ -366,6 +392,7 @@ int main(void)
         {anisotropic_friction_is_an_ellipse, COUNT(headings)},
         {infinite_friction_holds, 2},
         {plain_mu_is_a_force, 8},
+        {a_flush_cube_is_held_at_once, 3},
         {slip_creeps_in_proportion, 4},
         {moving_surface_takes_along, 2},
         {surface_moves_along_its_normal, 1},
