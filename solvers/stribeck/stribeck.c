@@ -239,6 +239,16 @@ static bool has_stiff_contacts(const sprag_problem *problem)
     return false;
 }
 
+// Did a contact act in the last step?
+static bool knows_a_force(const sprag_problem *problem)
+{
+    bool any = problem->contacts == 0;
+    for (int i = 0; i < problem->contacts && !any; i++) {
+        any = problem->contact[i].guess[0] >= 0;
+    }
+    return any;
+}
+
 // At most so many sweeps, whatever the residual.
 static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_options *options,
                           int most, sprag_best *best, sprag_stats *stats)
@@ -360,8 +370,9 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     const bool direct = options->direct_work > 0;
     const bool free = exact && memory->update <= options->direct_work; // of accounts
     const bool may = direct && (free || memory->known >= 0);
+    const bool carries = problem->rows > 0 && knows_a_force(problem);
     const bool first =
-        may && (exact || problem->rows > 0 || (near && goes_on) || has_stiff_contacts(problem));
+        may && (exact || carries || (near && goes_on) || has_stiff_contacts(problem));
     bool solved = false;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
