@@ -342,17 +342,19 @@ static void settle_known(island *b, double most_saved, bool pays)
 // account of work in the island's memory: what does not pay is charged, and the method waits until
 // a share of the work of the others has paid for it. So failures take at most that share in the
 // long run; before it waits, the interior-point method may owe what brings a tower to rest.
-// What solved the island last goes first: known forces near rest, and where joints hold bodies; the
-// interior-point method near rest, until known forces solve it or it owes too much. Otherwise
-// sweeps go first. Direct methods follow sweeps that leave the island near rest, where contacts
-// creep without them, or one body alone, or, in trees, a large residual: light bodies may then be
-// anywhere, as in a stack that is hit. Newton's method in the velocities goes on in trees near
-// rest. The interior-point method earns the more the larger the gap is. Islands that settle are
-// solved by frozen friction in full instead of sweeps. If solves are exact, both go first and last,
-// at rest or not, and small islands are solved to a root. Those in which an update takes no more
-// than direct_work have no accounts: what is done is a function of the problem. The accounts keep
-// larger ones in motion from failing in every step; what sweeps leave unsolved has to be solved,
-// whatever it owes.
+// What solved the island last goes first. Known forces do so near rest, where contacts have a
+// stiffness of their own, and where joints hold bodies (but in a first touch, which knows no force
+// of a contact); the interior-point method near rest, until known forces solve it or it owes too
+// much. Otherwise sweeps go first.
+// Direct methods follow sweeps that leave the island near rest, where contacts creep without them,
+// or one body alone, or, in trees, a large residual: light bodies may then be anywhere, as in a
+// stack that is hit. Newton's method in the velocities goes on in trees near rest. The
+// interior-point method earns the more the larger the gap is.
+// Islands that settle are solved by frozen friction in full instead of sweeps.
+// If solves are exact, both go first and last, at rest or not, and small islands are solved to a
+// root. Those in which an update takes no more than direct_work have no accounts: what is done is a
+// function of the problem. The accounts keep larger ones in motion from failing in every step; what
+// sweeps leave unsolved has to be solved, whatever it owes.
 static sprag_result solve_two_way(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_best *best,
                                   sprag_stats *stats)
