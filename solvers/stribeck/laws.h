@@ -114,7 +114,7 @@ static inline sprag_friction_law sprag_cone_law(const sprag_cone *cone, double s
     double largest = cone->coefficient * bound;
     double tolerance = sprag_cone_slip_at_bound(cone, stiction, largest);
     bool creeps = cone->slip_yield * largest > sprag_cone_tolerance(cone, stiction);
-    if (cone->creeps) {
+    if (cone->linear || (creeps && cone->creeps)) {
         return (sprag_friction_law){.largest = largest, .knee = -tolerance, .creeps = creeps};
     }
     double least = cone->quadratic ? cone->softening * tolerance : tolerance;

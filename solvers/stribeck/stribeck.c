@@ -66,7 +66,7 @@ static void set_stiction(sprag_system *system, const sprag_problem *problem, spr
             double *tolerance = &system->cone[c].stiction;
             *tolerance =
                 sprag_stiction_tolerance(&scales->stiction, asked, *tolerance, scales->fastest);
-            system->cone[c].creeps |= asked > 0;
+            system->cone[c].linear = asked > 0;
         }
         *at_rest = asked > 0 ? fmin(*at_rest, asked) : *at_rest;
     }

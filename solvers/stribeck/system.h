@@ -24,6 +24,7 @@ typedef struct sprag_cone {
     double shape[2];    // coefficients of the axes, relative to the larger
     double slip_yield;  // m/s per N s
     bool creeps;        // the surface asks for creep: the impulse is proportional up to the bound
+    bool linear;        // the surface sets the stiction tolerance: likewise up to that slip
     double per_length;  // 1, or 1/m for rolling: converts the stiction tolerance to rad/s
     double stiction;    // m/s, lower bound of the stiction tolerance (set_stiction in stribeck.c)
     bool force;         // coefficient is a force: the normal impulse does not bound friction

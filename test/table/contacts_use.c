@@ -550,7 +550,7 @@ const support_row support_contact_uses[] = {
     {"`mu2`, motion2 and slip between two that move, attached either way",
      two_that_move,
      NULL,
-     {NEAR(5e-7, SMOOTH), NEAR(0.2, HELD), NEAR(5e-9, SMOOTH)}},
+     {NEAR(3e-5, SMOOTH), NEAR(0.2, HELD), NEAR(5e-9, SMOOTH)}},
     {"A wheel driven by a hinge's motor",
      driven_wheel,
      driven_wheel_expected,

@@ -15,10 +15,27 @@ typedef struct step_of_joint {
     sprag_row row;
     ode_stiffened_body stiffened;
     double velocity[1][6], row_force[1], ahead[1];
+    dJointID joint[1];
     ode_problem pulled;
 } step_of_joint;
 
 static const double BEFORE = 1, AFTER = 0.9; // rad/s
+
+static dWorldID world;
+static dJointID ball; // whose row it is
+
+static void setup(void)
+{
+    dInitODE2(0);
+    world = dWorldCreate();
+    ball = dJointCreateBall(world, 0);
+}
+
+static void teardown(void)
+{
+    dWorldDestroy(world);
+    dCloseODE();
+}
 
 static void take_step(step_of_joint *s, double target, double mends)
 {
@@ -34,13 +51,15 @@ static void take_step(step_of_joint *s, double target, double mends)
                                        .inertia = {1, 0, 0, 0, 1, 0, 0, 0, 1},
                                        .stored = LEFT},
                          .velocity = {{0, 0, 0, 0, 0, AFTER}},
-                         .row_force = {100}};
+                         .row_force = {100},
+                         .joint = {ball}};
     s->body.velocity[5] = s->body.free_velocity[5] = BEFORE;
     s->pulled = (ode_problem){
         .problem = {.step = 0.01, .bodies = 1, .rows = 1, .body = &s->body, .row = &s->row},
         .solution = {.velocity = s->velocity, .row_force = s->row_force},
         .body = &s->body,
         .row = &s->row,
+        .row_joint = s->joint,
         .stiffened_body = &s->stiffened,
         .stiffened_bodies = 1,
         .joint_rows = 1,
@@ -123,6 +142,7 @@ int main(void)
 {
     Suite *suite = suite_create("load_energy");
     TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, an_account_keeps_what_inertia_takes, 0, 3);
     tcase_add_loop_test(tests, an_account_is_full, 0, 2);
     tcase_add_loop_test(tests, a_share_pays_for_what_was_won, 0, 4);

@@ -285,7 +285,7 @@ static rig hang_rods(void)
 START_TEST(welded_rods_under_load)
 {
     rig s = hang_rods();
-    compare_with_differences(&s, 1e-4);
+    compare_with_differences(&s, 2e-4); // in proportion to row_softness
     close_rig(&s);
 }
 END_TEST
