@@ -46,6 +46,8 @@ static bool has(const double corner[3][3], const double at[3])
 
 // ---- one plane
 
+static const sprag_shape half_space = {.kind = SPRAG_PLANE};
+
 static void set_plane(const collision *c, sprag_pose *plane)
 {
     const sprag_pose *pose = &c->geom[c->side].pose;
@@ -109,11 +111,25 @@ static bool is_wide(const collision *c, const sprag_pose *plane, const double at
     return wide;
 }
 
+// Is the whole shape behind the plane? Then it is no overlap, however near the triangles are.
+static bool is_behind(const ode_geom *other, const sprag_pose *plane)
+{
+    static const sprag_gap_query touching = {0, 0};
+    const sprag_shape *shape[2] = {&half_space, &other->shape};
+    sprag_pose back = *plane; // turned over
+    const sprag_pose *pose[2] = {&back, &other->pose};
+    sprag_gap gap;
+    for (int k = 0; k < 3; k++) {
+        back.rotation[3 * k + 1] *= -1;
+        back.rotation[3 * k + 2] *= -1;
+    }
+    return sprag_gap_find(shape, pose, &touching, NULL, &gap, NULL) != SPRAG_OK || gap.beyond;
+}
+
 // Adds the points of the plane of all triangles. false: they are not in one, it ends where the
-// shape is, or no memory.
+// shape is, the shape is behind it, or no memory.
 static bool collide_plane(collision *c)
 {
-    static const sprag_shape half_space = {.kind = SPRAG_PLANE};
     const sprag_gap_query query = {c->all->reach, c->all->reach};
     const int side = c->side, kept = c->all->count;
     const ode_geom *other = &c->geom[!side];
@@ -124,6 +140,9 @@ static bool collide_plane(collision *c)
     sprag_gap gap;
     sprag_manifold manifold;
     set_plane(c, &plane);
+    if (is_behind(other, &plane)) {
+        return false;
+    }
     const sprag_shape *shape[2] = {side ? &other->shape : &half_space,
                                    side ? &half_space : &other->shape};
     const sprag_pose *pose[2] = {side ? &other->pose : &plane, side ? &plane : &other->pose};

@@ -477,6 +477,37 @@ START_TEST(fine_flat_meshes_are_planes)
 }
 END_TEST
 
+// What is under a roof and clear of it, though near its triangles' boxes, does not touch it; what
+// is half through it is pushed out by the front.
+START_TEST(flat_meshes_are_thin)
+{
+    scene s = open_scene(0.5);
+    ck_assert(sprag_world_configure(s.world, "method=stribeck"));
+    dContactGeom contact[16];
+    dGeomID roof = add_floor(&s, 10, 10, -2, -2, 0.4);
+    for (int i = 0; i < 121; i++) {
+        s.vertex[3 * i + 2] = s.vertex[3 * i];
+    }
+    dGeomTriMeshDataUpdate(s.data);
+    dGeomID geom[] = {dCreateSphere(s.space, 0.1), dCreateBox(s.space, 0.2, 0.2, 0.2),
+                      dCreateCapsule(s.space, 0.05, 0.2), dCreateCylinder(s.space, 0.1, 0.2)};
+    for (int i = 0; i < 4; i++) {
+        add_body(&s, geom[i], 0, 0, 5 + i);
+    }
+    go(&s);
+    for (int i = 0; i < 4; i++) {
+        const double under = 0.17 / sqrt(2), through = 0.03 / sqrt(2);
+        dGeomSetPosition(geom[i], 0.7 + under, 0.3, 0.7 - under);
+        ck_assert_int_eq(touch_now(geom[i], roof, contact), 0);
+        dGeomSetPosition(geom[i], 0.7 + through, 0.3, 0.7 - through);
+        ck_assert_int_ge(touch_now(geom[i], roof, contact), 1);
+        ck_assert_double_gt(contact[0].depth, 0.03);
+        ck_assert_double_eq_tol(contact[0].normal[2], sqrt(0.5), 1e-6);
+    }
+    close_scene(&s);
+}
+END_TEST
+
 // A mesh that the program deforms is as it is now after each step and in each dSpaceCollide.
 START_TEST(deformed_meshes_are_noticed)
 {
@@ -518,6 +549,7 @@ static Suite *suite(void)
     tcase_add_loop_test(all, fast_balls_do_not_pass_a_wall, 0, 8);
     tcase_add_loop_test(all, bodies_in_a_wall_go_back, 0, 6);
     tcase_add_test(all, fine_flat_meshes_are_planes);
+    tcase_add_test(all, flat_meshes_are_thin);
     tcase_add_test(all, deformed_meshes_are_noticed);
     suite_add_tcase(s, all);
     return s;
