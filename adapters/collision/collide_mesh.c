@@ -111,23 +111,36 @@ static bool is_wide(const collision *c, const sprag_pose *plane, const double at
     return wide;
 }
 
-// Is the whole shape behind the plane? Then it is no overlap, however near the triangles are.
-static bool is_behind(const ode_geom *other, const sprag_pose *plane)
+// Is a point of the shape on a triangle, somewhere between its lowest point (m, so deep) and its
+// highest? A shape that is behind the plane, or goes past the rim or through a hole, overlaps none.
+static bool is_cut(const collision *c, const sprag_pose *plane, const double lowest[3],
+                   double depth)
 {
     static const sprag_gap_query touching = {0, 0};
+    const ode_geom *other = &c->geom[!c->side];
     const sprag_shape *shape[2] = {&half_space, &other->shape};
-    sprag_pose back = *plane; // turned over
-    const sprag_pose *pose[2] = {&back, &other->pose};
+    sprag_pose above = *plane; // the half-space turned over
+    const sprag_pose *pose[2] = {&above, &other->pose};
     sprag_gap gap;
+    double at[3], way[3];
     for (int k = 0; k < 3; k++) {
-        back.rotation[3 * k + 1] *= -1;
-        back.rotation[3 * k + 2] *= -1;
+        above.rotation[3 * k + 1] *= -1;
+        above.rotation[3 * k + 2] *= -1;
+        at[k] = lowest[k];
     }
-    return sprag_gap_find(shape, pose, &touching, NULL, &gap, NULL) != SPRAG_OK || gap.beyond;
+    if (!(depth > 0)) {
+        return true;
+    }
+    if (sprag_gap_find(shape, pose, &touching, NULL, &gap, NULL) != SPRAG_OK || gap.beyond) {
+        return false;
+    }
+    subtract3(gap.point[1], lowest, way);
+    add_scaled(at, depth / (depth - gap.distance), way, 3);
+    return triangle_at(c, at) >= 0;
 }
 
 // Adds the points of the plane of all triangles. false: they are not in one, it ends where the
-// shape is, the shape is behind it, or no memory.
+// shape is, the shape does not cross it there, or no memory.
 static bool collide_plane(collision *c)
 {
     const sprag_gap_query query = {c->all->reach, c->all->reach};
@@ -140,16 +153,14 @@ static bool collide_plane(collision *c)
     sprag_gap gap;
     sprag_manifold manifold;
     set_plane(c, &plane);
-    if (is_behind(other, &plane)) {
-        return false;
-    }
     const sprag_shape *shape[2] = {side ? &other->shape : &half_space,
                                    side ? &half_space : &other->shape};
     const sprag_pose *pose[2] = {side ? &other->pose : &plane, side ? &plane : &other->pose};
     if (sprag_gap_find(shape, pose, &query, NULL, &gap, &manifold) != SPRAG_OK) {
         return false;
     }
-    bool whole = gap.beyond || is_wide(c, &plane, gap.point[side], -gap.distance);
+    bool whole = gap.beyond || (is_cut(c, &plane, gap.point[!side], -gap.distance) &&
+                                is_wide(c, &plane, gap.point[side], -gap.distance));
     for (int i = 0; i < (manifold.count ? manifold.count : 1) && whole && !gap.beyond; i++) {
         sprag_manifold one = {.count = manifold.count ? 1 : 0, .gap[0] = manifold.gap[i]};
         memcpy(one.point[0], manifold.point[i], sizeof one.point[0]);

@@ -508,6 +508,37 @@ START_TEST(flat_meshes_are_thin)
 }
 END_TEST
 
+// A bar that goes past the rim of a flat mesh, or through a hole of it, does not touch it, though
+// its low end is beneath.
+START_TEST(bars_pass_the_rim_of_flat_meshes)
+{
+    scene s = open_scene(0.5);
+    ck_assert(sprag_world_configure(s.world, "method=stribeck"));
+    dContactGeom contact[16];
+    dGeomID floor = add_floor(&s, 10, 10, -2, -2, 0.4);
+    memset(s.index + 3 * 110, 0, 6 * sizeof *s.index); // the cell from (0, 0) on
+    dGeomTriMeshDataUpdate(s.data);
+    dGeomID geom[] = {dCreateBox(s.space, 0.04, 0.04, 1.2), dCreateCapsule(s.space, 0.02, 1.2),
+                      dCreateCylinder(s.space, 0.02, 1.2)};
+    dMatrix3 R;
+    dRFromAxisAndAngle(R, 0, 1, 0, M_PI / 3);
+    for (int i = 0; i < 3; i++) {
+        dBodySetRotation(add_body(&s, geom[i], 0, 0, 5 + i), R);
+    }
+    go(&s);
+    for (int i = 0; i < 3; i++) {
+        dGeomSetPosition(geom[i], 2.1, 0.2, 0);
+        ck_assert_int_eq(touch_now(geom[i], floor, contact), 0);
+        dGeomSetPosition(geom[i], 0.2, 0.2, 0);
+        ck_assert_int_eq(touch_now(geom[i], floor, contact), 0);
+        dGeomSetPosition(geom[i], 1.4, 0.2, 0);
+        ck_assert_int_ge(touch_now(geom[i], floor, contact), 1);
+        ck_assert_double_gt(contact[0].depth, 0.3);
+    }
+    close_scene(&s);
+}
+END_TEST
+
 // A mesh that the program deforms is as it is now after each step and in each dSpaceCollide.
 START_TEST(deformed_meshes_are_noticed)
 {
@@ -550,6 +581,7 @@ static Suite *suite(void)
     tcase_add_loop_test(all, bodies_in_a_wall_go_back, 0, 6);
     tcase_add_test(all, fine_flat_meshes_are_planes);
     tcase_add_test(all, flat_meshes_are_thin);
+    tcase_add_test(all, bars_pass_the_rim_of_flat_meshes);
     tcase_add_test(all, deformed_meshes_are_noticed);
     suite_add_tcase(s, all);
     return s;
