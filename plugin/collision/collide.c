@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "collide_ask.h"
+#include "collide_destroy.h"
 #include "collide_thread.h"
 #include "reach.h"
 #include "world.h"
@@ -470,6 +471,19 @@ static bool are_merged(dGeomID ball, dGeomID mesh)
            how > dGeomColliderMergeContactsValue_None;
 }
 
+// Has meshes compared with what is known of them: after a step, and after the program has destroyed
+// one. dSpaceCollide does so, too.
+static void look_at_meshes(collide_context *d, const world_state *w)
+{
+    const long steps = w->statistics.steps, destroyed = collide_destroyed_meshes();
+    if (d->asked != w || d->asked_steps != steps || d->asked_destroyed != destroyed) {
+        d->asked = w;
+        d->asked_steps = steps;
+        d->asked_destroyed = destroyed;
+        sprag_ode_geometry_look_again(d->geometry);
+    }
+}
+
 // -1: ODE answers.
 static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContactGeom *contact,
                   int skip)
@@ -489,11 +503,7 @@ static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContac
     }
     d->busy = true;
     sprag_scratch_reset(&d->scratch);
-    if (d->asked != w || d->asked_steps != w->statistics.steps) { // or a new dSpaceCollide
-        d->asked = w;
-        d->asked_steps = w->statistics.steps;
-        sprag_ode_geometry_look_again(d->geometry);
-    }
+    look_at_meshes(d, w);
     if (!all && (flags & 0xffff) > POINTS_MAX) {
         flags = (int)(((unsigned)flags & ~0xffffu) | POINTS_MAX);
     }
@@ -530,6 +540,7 @@ static int speculate(const world_state *w, dGeomID a, dGeomID b, int flags, dCon
     const ode_ahead ahead = ahead_of(w);
     d->busy = true;
     sprag_scratch_reset(&d->scratch);
+    look_at_meshes(d, w);
     int count =
         sprag_ode_speculate(d->geometry, &d->scratch, a, b, &ahead, flags, contact, skip, found);
     d->busy = false;

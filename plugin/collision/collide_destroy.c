@@ -67,6 +67,19 @@ static void forget_geom(dGeomID id)
     }
 }
 
+static _Atomic long destroyed_meshes; // by all threads
+
+long collide_destroyed_meshes(void)
+{
+    return destroyed_meshes;
+}
+
+static bool may_be_mesh(dGeomID geom)
+{
+    const int class = geom ? dGeomGetClass(geom) : -1;
+    return class == dTriMeshClass || class == dGeomTransformClass || (geom && dGeomIsSpace(geom));
+}
+
 // ODE destroys the parts by the functions of the program, and none of them waits.
 static void destroy_world(dWorldID world)
 {
@@ -81,6 +94,7 @@ static void destroy(const destruction *d)
 {
     if (d->kind == DESTROY_GEOM || d->kind == DESTROY_SPACE) {
         forget_geom(d->what);
+        destroyed_meshes += may_be_mesh(d->what);
     }
     switch (d->kind) {
     case DESTROY_BODY:

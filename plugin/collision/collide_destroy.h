@@ -13,6 +13,9 @@ void collide_destroy(destroy_kind kind, void *what);
 // Whether the end of the step will destroy it. NULL: false.
 bool collide_will_destroy(const void *what);
 
+// Geoms destroyed so far that are or may hold meshes: another one may be where they were.
+long collide_destroyed_meshes(void);
+
 // The end of a step: carries out what has waited for it.
 void collide_destroy_waiting(void);
 

@@ -30,8 +30,9 @@ typedef struct collide_context {
     ode_geometry *geometry;
     sprag_scratch scratch;
     bool busy;
-    const void *asked; // the world that was asked about last, and its steps
-    long asked_steps;  // then
+    const void *asked;    // the world that was asked about last, its steps
+    long asked_steps;     // then,
+    long asked_destroyed; // and collide_destroyed_meshes
 
     // dSpaceCollide and dSpaceCollide2 calls under way, which may be nested
     ode_set offered;       // pairs given to their callbacks: two geoms and the number of the call

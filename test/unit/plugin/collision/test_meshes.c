@@ -568,6 +568,35 @@ START_TEST(deformed_meshes_are_noticed)
 }
 END_TEST
 
+// Between two steps, too, a mesh is not taken for one that was destroyed, in whose memory it may
+// be.
+START_TEST(new_meshes_are_noticed)
+{
+    scene s = open_scene(0.5);
+    ck_assert(sprag_world_configure(s.world, "method=stribeck"));
+    dContactGeom contact[16];
+    dGeomID floor = add_floor(&s, 4, 4, -2, -2, 1);
+    dGeomID geom = dCreateSphere(s.space, 0.5);
+    dBodyID ball = add_body(&s, geom, 0.2, 0.3, 0.4);
+    go(&s);
+    dBodySetPosition(ball, 0.2, 0.3, 0.4);
+    for (int i = 0; i < 5; i++) {
+        ck_assert_int_eq(touch_now(geom, floor, contact), 1);
+        ck_assert_double_eq_tol(contact[0].depth, 0.1 + 0.0625 * i, 1e-6);
+        dGeomDestroy(floor);
+        dGeomTriMeshDataDestroy(s.data);
+        for (int k = 0; k < 25; k++) {
+            s.vertex[3 * k + 2] += 0.0625F;
+        }
+        s.data = dGeomTriMeshDataCreate();
+        dGeomTriMeshDataBuildSingle(s.data, s.vertex, 3 * sizeof(float), 25, s.index, 96,
+                                    3 * sizeof(dTriIndex));
+        floor = dCreateTriMesh(s.space, s.data, NULL, NULL, NULL);
+    }
+    close_scene(&s);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("meshes");
@@ -583,6 +612,7 @@ static Suite *suite(void)
     tcase_add_test(all, flat_meshes_are_thin);
     tcase_add_test(all, bars_pass_the_rim_of_flat_meshes);
     tcase_add_test(all, deformed_meshes_are_noticed);
+    tcase_add_test(all, new_meshes_are_noticed);
     suite_add_tcase(s, all);
     return s;
 }
