@@ -17,10 +17,11 @@
 #include "system.h"
 
 // Strategies that may run, a set of these: warm_newton, or newton where laws are no springs; the
-// same from what sweeps have left in state->best; interior_point; frozen_friction for islands that
-// settle; newton after warm_newton, where sweeps have left trees near rest; and what else leads to
-// a root: newton before warm_newton, and the latter from the interior-point method, in small
-// islands; continuation and frozen_friction where laws are curved or one-way.
+// same after sweeps, warm_newton from what they have left in state->best; interior_point;
+// frozen_friction for islands that settle; newton after warm_newton, where sweeps have left trees
+// near rest; and what else leads to a root: newton before warm_newton, and the latter from the
+// interior-point method, in small islands; continuation and frozen_friction where laws are curved
+// or one-way.
 typedef enum sprag_attempt {
     SPRAG_ATTEMPT_DIRECT = 1,
     SPRAG_ATTEMPT_SWEPT = 2,

@@ -150,9 +150,9 @@ static bool is_near_rest(const sprag_problem *problem, const sprag_solution *sol
     return true;
 }
 
-// The strategies of strategy.h among the attempts, with at most so much work of updates. patience:
-// of Newton's method on contacts. SPRAG_OK: accepted. Counts are added to *stats, and what they
-// took to *work; *update: that of a Newton update; both in products of blocks.
+// The strategies of strategy.h among the attempts, with at most so much work of updates. SPRAG_OK:
+// accepted. Counts are added to *stats, and what they took to *work; *update: that of a Newton
+// update; both in products of blocks.
 static sprag_result solve_directly(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, unsigned attempts,
                                    double most, sprag_best *best, sprag_stats *stats,
@@ -213,8 +213,8 @@ static int count_moving(const sprag_problem *problem)
     return moving;
 }
 
-// Do bodies touch in chains and trees only, as in a stack? Then a factorization has no fill, and
-// Newton's method is worth a try before the sweeps. Contacts of a pair follow each other.
+// Do bodies touch in chains and trees only, as in a stack? Then a factorization has no fill.
+// Contacts of a pair follow each other.
 static bool contacts_form_trees(const sprag_problem *problem, int moving)
 {
     int edges = 0, last[2] = {SPRAG_STATIC, SPRAG_STATIC};
@@ -319,18 +319,18 @@ static sprag_result try_interior(island *b, double most)
 }
 
 // The account of known forces: it takes at most as much as the others do, where it fails, and half
-// of that after each failure in a row. It saves up to most_saved for an attempt in motion.
-static void settle_known(island *b, double most_saved, bool pays)
+// of that after each failure in a row.
+static void settle_known(island *b, bool pays)
 {
     sprag_memory *memory = b->memory;
     double others = b->stats->sweep_work + b->interior + b->settled;
-    memory->known = fmin(most_saved, memory->known + ldexp(others, -memory->failures));
+    memory->known = fmin(0, memory->known + ldexp(others, -memory->failures));
     if (b->known > 0) {
         int most = b->stacked ? STRIBECK_MOST_FAILURES : STRIBECK_MOST_FAILURES_OF_HEAPS;
         int failures = memory->failures + (pays ? -1 : 1);
         memory->failures = failures < 0 ? 0 : failures > most ? most : failures;
         if (!pays) {
-            memory->known = fmin(0, memory->known) - b->known;
+            memory->known -= b->known;
         } else if (b->best->stats.strategy == SPRAG_STRATEGY_WARM_NEWTON) {
             memory->interior = fmax(0, memory->interior); // it may have brought the island here
         }
@@ -421,7 +421,7 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         result = last == SPRAG_NO_MEMORY ? last : result;
     }
     const bool rests = left_near_rest(best);
-    settle_known(&b, brief, solved && (b.known <= (cheap ? most : brief) || (cheap && rests)));
+    settle_known(&b, solved && (b.known <= (cheap ? most : brief) || (cheap && rests)));
     memory->last = best->stats.strategy;
     return result;
 }
