@@ -95,9 +95,8 @@ static const option options[] = {
     {"stribeck.sweeps", INTEGER, AT(stribeck.sweeps), 1, 1e6, "",
      "most Gauss-Seidel sweeps of an island with effort=exact", NULL},
     {"stribeck.direct_work", REAL, AT(stribeck.direct_work), 0, 1e15, "",
-     "most work of a factorization, in products of 6x6 blocks, with which strategy newton goes "
-     "first, and effort=exact ends at a root; lower limits the time of a step; 0: islands are "
-     "solved by sweeps alone",
+     "most work of a factorization, in products of 6x6 blocks, with which effort=exact ends at a "
+     "root; lower limits the time of a step; 0: islands are solved by sweeps alone",
      NULL},
     {"advance.epsilon", REAL, AT(advance.epsilon), 1e-12, 1, "m",
      "gap at which bodies touch; resting bodies keep half of it", NULL},
