@@ -100,9 +100,9 @@ static void swap(ode_point *a, ode_point *b)
     *b = kept;
 }
 
-// First the deepest one, then each time the one that is
-// farthest from those that are kept already. Where depths differ by less than DEEPER of the
-// distance from the middle, the outermost one is first, so that geoms at rest keep their points.
+// First the deepest one, then each time the one that is farthest from those that are kept already.
+// Where depths differ by less than DEEPER of the distance from the middle, the outermost one is
+// first, so that geoms at rest keep their points.
 void sprag_ode_choose_points(ode_points *all, int most)
 {
     ode_point middle = {0};

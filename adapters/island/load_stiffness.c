@@ -21,7 +21,8 @@
 // one part and -K for the other, which turn as one, and the positive part alone would brake both.
 // About the axis that is left to them all places on it are the same.
 //
-// In loops of joints both bodies of a joint are held at one point, as its anchors may stay apart.
+// In an island in which joints form a loop, each joint holds both its bodies at one point, as its
+// anchors may stay apart.
 //
 // The rows of an island under load also look ahead: they keep the anchors together at the end of
 // the way on the circle about the joint, not of that on its tangent. All by the same share, so that
