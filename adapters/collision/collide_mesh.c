@@ -89,24 +89,31 @@ static void ask(void *data, int number, const double corner[3][3])
     q->on = q->on || has(corner, q->at);
 }
 
+// Is a point (m, world) on any triangle?
+static bool is_on_surface(const collision *c, const double at[3])
+{
+    double bounds[6];
+    question q = {.on = false};
+    into_mesh(c, at, q.at);
+    for (int k = 0; k < 3; k++) {
+        bounds[k] = q.at[k] - SAME_POINT;
+        bounds[k + 3] = q.at[k] + SAME_POINT;
+    }
+    sprag_ode_triangles_in(&c->geom[c->side], bounds, ask, &q);
+    return q.on;
+}
+
 // Is the surface as wide about a point (m, world) as that point is deep? Else the way out of an
 // overlap may lead over its rim.
 static bool is_wide(const collision *c, const sprag_pose *plane, const double at[3], double depth)
 {
     bool wide = true;
     for (int i = 0; i < 4 && wide && depth > 0; i++) {
-        double aside[3], bounds[6];
+        double aside[3];
         for (int k = 0; k < 3; k++) {
             aside[k] = at[k] + (i % 2 ? depth : -depth) * plane->rotation[3 * k + i / 2];
         }
-        question q = {.on = false};
-        into_mesh(c, aside, q.at);
-        for (int k = 0; k < 3; k++) {
-            bounds[k] = q.at[k] - SAME_POINT;
-            bounds[k + 3] = q.at[k] + SAME_POINT;
-        }
-        sprag_ode_triangles_in(&c->geom[c->side], bounds, ask, &q);
-        wide = q.on;
+        wide = is_on_surface(c, aside);
     }
     return wide;
 }
@@ -136,7 +143,7 @@ static bool is_cut(const collision *c, const sprag_pose *plane, const double low
     }
     subtract3(gap.point[1], lowest, way);
     add_scaled(at, depth / (depth - gap.distance), way, 3);
-    return triangle_at(c, at) >= 0;
+    return is_on_surface(c, at);
 }
 
 // Adds the points of the plane of all triangles. false: they are not in one, it ends where the
