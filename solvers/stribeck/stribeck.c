@@ -342,14 +342,13 @@ static void settle_known(island *b, bool pays)
 // account of work in the island's memory: what does not pay is charged, and the method waits until
 // a share of the work of the others has paid for it. So failures take at most that share in the
 // long run; before it waits, the interior-point method may owe what brings a tower to rest.
-// What solved the island last goes first. Known forces do so near rest, where contacts have a
-// stiffness of their own, and where joints hold bodies (but in a first touch, which knows no force
-// of a contact); the interior-point method near rest, until known forces solve it or it owes too
-// much. Otherwise sweeps go first.
-// Direct methods follow sweeps that leave the island near rest, where contacts creep without them,
-// or one body alone, or, in trees, a large residual: light bodies may then be anywhere, as in a
-// stack that is hit. Newton's method in the velocities goes on in trees near rest. The
-// interior-point method earns the more the larger the gap is.
+// What solved the island last goes first. Known forces do so near rest, in one body alone, where
+// contacts have a stiffness of their own, and where joints hold bodies (but in a first touch, which
+// knows no force of a contact); the interior-point method near rest, until known forces solve it or
+// it owes too much. Otherwise sweeps go first. Direct methods follow sweeps that leave the island
+// near rest, where contacts creep without them, or one body alone, or, in trees, a large residual:
+// light bodies may then be anywhere, as in a stack that is hit. Newton's method in the velocities
+// goes on in trees near rest. The interior-point method earns the more the larger the gap is.
 // Islands that settle are solved by frozen friction in full instead of sweeps.
 // If solves are exact, both go first and last, at rest or not, and small islands are solved to a
 // root. Those in which an update takes no more than direct_work have no accounts: what is done is a
@@ -373,8 +372,9 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     const bool free = exact && memory->update <= options->direct_work; // of accounts
     const bool may = direct && (free || memory->known >= 0);
     const bool carries = problem->rows > 0 && knows_a_force(problem);
+    const bool alone = moving == 1 && problem->contacts > 1; // of one contact a sweep is exact
     const bool first =
-        may && (exact || carries || (near && goes_on) || has_stiff_contacts(problem));
+        may && (exact || carries || alone || (near && goes_on) || has_stiff_contacts(problem));
     bool solved = false;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
