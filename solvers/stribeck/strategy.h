@@ -27,7 +27,7 @@ typedef enum sprag_attempt {
     SPRAG_ATTEMPT_SWEPT = 2,
     SPRAG_ATTEMPT_INTERIOR = 4,
     SPRAG_ATTEMPT_SETTLED = 8,
-    SPRAG_ATTEMPT_RESTS = 16,
+    SPRAG_ATTEMPT_NEWTON = 16,
     SPRAG_ATTEMPT_ROOT = 32
 } sprag_attempt;
 

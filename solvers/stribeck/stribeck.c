@@ -378,9 +378,10 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     bool solved = false;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
-        const unsigned root = exact ? SPRAG_ATTEMPT_ROOT : 0;
-        result = try_directly(&b, SPRAG_ATTEMPT_DIRECT | root, cheap || exact ? INFINITY : brief,
-                              &b.known);
+        const unsigned slides = alone && !near && !exact ? SPRAG_ATTEMPT_NEWTON : 0;
+        const unsigned known = SPRAG_ATTEMPT_DIRECT | (exact ? SPRAG_ATTEMPT_ROOT : 0);
+        result =
+            try_directly(&b, slides ? slides : known, cheap || exact ? INFINITY : brief, &b.known);
         solved = result == SPRAG_OK;
     }
     const bool runs = (near || exact) && memory->runs;
@@ -403,7 +404,7 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         memory->runs = false;
         const bool hard = trees && left > STRIBECK_HARD_RESIDUAL;
         if (may && has_failed(last) && (exact || moving == 1 || hard || (swept && !first))) {
-            const unsigned rests = trees && swept ? SPRAG_ATTEMPT_RESTS : 0;
+            const unsigned rests = trees && swept ? SPRAG_ATTEMPT_NEWTON : 0;
             last = try_directly(&b, SPRAG_ATTEMPT_SWEPT | rests, trees ? INFINITY : most, &b.known);
             solved = last == SPRAG_OK;
         }
