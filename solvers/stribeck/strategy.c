@@ -131,8 +131,8 @@ static sprag_result solve_newton(sprag_strategy_state *w)
                                                                                     : result;
 }
 
-// To the forces of the last step, or of the caller's sweeps; but in trees near rest (ATTEMPT_RESTS)
-// to those of the last step after sweeps, too: from the sweeps' a stack of 1 to 1000 kg takes 1.2
+// To the forces of the last step, or of the caller's sweeps; but in trees (ATTEMPT_NEWTON) to those
+// of the last step after sweeps, too: from the sweeps' a stack of 1 to 1000 kg takes 1.2
 // times as many instructions.
 static void go_to_known(sprag_strategy_state *w)
 {

@@ -18,8 +18,8 @@
 
 // Strategies that may run, a set of these: warm_newton, or newton where laws are no springs; the
 // same after sweeps, warm_newton from what they have left in state->best; interior_point;
-// frozen_friction for islands that settle; newton after warm_newton, where sweeps have left trees
-// near rest; and what else leads to a root: newton before warm_newton, and the latter from the
+// frozen_friction for islands that settle; newton on contacts, in one body that slides and in
+// trees; and what else leads to a root: newton before warm_newton, and the latter from the
 // interior-point method, in small islands; continuation and frozen_friction where laws are curved
 // or one-way.
 typedef enum sprag_attempt {

@@ -348,7 +348,7 @@ static void settle_known(island *b, bool pays)
 // it owes too much. Otherwise sweeps go first. Direct methods follow sweeps that leave the island
 // near rest, where contacts creep without them, or one body alone, or, in trees, a large residual:
 // light bodies may then be anywhere, as in a stack that is hit. Newton's method in the velocities
-// goes on in trees near rest. The interior-point method earns the more the larger the gap is.
+// goes on in trees. The interior-point method earns the more the larger the gap is.
 // Islands that settle are solved by frozen friction in full instead of sweeps.
 // If solves are exact, both go first and last, at rest or not, and small islands are solved to a
 // root. Those in which an update takes no more than direct_work have no accounts: what is done is a
@@ -393,9 +393,11 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         result = try_directly(&b, SPRAG_ATTEMPT_SETTLED, INFINITY, &b.settled);
     }
     if (has_failed(result) && options->sweeps > 0) {
-        bool more = near && !exact && options->sweeps < STRIBECK_REST_SWEEPS;
+        const int least = near && !exact ? STRIBECK_REST_SWEEPS : 0;
+        const int sweeps = options->sweeps < least ? least : options->sweeps;
+        const bool column = trees && !exact;
         result =
-            sweep(problem, options, more ? STRIBECK_REST_SWEEPS : options->sweeps, best, stats);
+            sweep(problem, options, (column ? STRIBECK_SWEEPS_OF_TREES : 1) * sweeps, best, stats);
         const bool swept = left_near_rest(best);
         const double gap = best->stats.gap / STRIBECK_HARD;
         const double left = best->stats.residual;
@@ -404,8 +406,8 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         memory->runs = false;
         const bool hard = trees && left > STRIBECK_HARD_RESIDUAL;
         if (may && has_failed(last) && (exact || moving == 1 || hard || (swept && !first))) {
-            const unsigned rests = trees && swept ? SPRAG_ATTEMPT_NEWTON : 0;
-            last = try_directly(&b, SPRAG_ATTEMPT_SWEPT | rests, trees ? INFINITY : most, &b.known);
+            const unsigned more = trees ? SPRAG_ATTEMPT_NEWTON : 0;
+            last = try_directly(&b, SPRAG_ATTEMPT_SWEPT | more, trees ? INFINITY : most, &b.known);
             solved = last == SPRAG_OK;
         }
         if (exact && direct && !first && best->stats.residual > STRIBECK_ACCEPTED) {

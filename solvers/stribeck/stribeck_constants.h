@@ -75,6 +75,11 @@ enum { STRIBECK_MOST_FAILURES = 2, STRIBECK_MOST_FAILURES_OF_HEAPS = 6 };
 // Least number of sweeps near rest, where a smaller one would leave a wall of 30 bricks trembling
 // at 3e-2 m/s for ever. Larger: heaps that cannot rest, as of balls, take longer.
 enum { STRIBECK_REST_SWEEPS = 50 };
+// Times as many sweeps where bodies touch in trees: a push goes up a tower by a body a sweep or so.
+// Fewer: more towers that a ball has hit hop for ever (1: 14 of 48, and 27 with effort=fast,
+// instead of 6 and 10); more: heaps in motion take longer (1: pile:30 35.1 instead of 39.8 M
+// instructions).
+enum { STRIBECK_SWEEPS_OF_TREES = 4 };
 // Most work of a brief attempt where contacts form loops, in sweeps: what rests takes an update or
 // two, each as long as 10 to 30 sweeps. Larger: towers that fall take longer.
 enum { STRIBECK_BRIEF_SWEEPS = 100 };
