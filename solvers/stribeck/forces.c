@@ -55,16 +55,7 @@ static double cone_slip(const sprag_friction_law *law, int axes, const double *a
         size += a[k] * a[k];
         most = fmax(most, b[k]);
     }
-    const double share = sqrt(size) / law->largest;
-    double x = fmax(sqrt(stuck), (share - 1) * law->largest / most);
-    if (law->knee == 0 && share < 1) {
-        // It slips by less than where friction alone carries the load: so friction carries the
-        // rest.
-        const double tolerance = sqrt(law->least),
-                     above = tolerance * share / sqrt(1 - share * share);
-        const double rest = share - most / law->largest * above;
-        x = rest > 0 ? fmax(x, tolerance * rest / sqrt(1 - rest * rest)) : x;
-    }
+    double x = fmax(sqrt(stuck), (sqrt(size) - law->largest) / most);
     for (int i = 0; i < STRIBECK_LAW_ITERATIONS && x > 0; i++) {
         double square = x * x + law->least, ratio = sprag_friction_ratio(square, law->knee);
         double steep = ratio - sprag_friction_fall(square, law->knee, ratio) * x * x;
