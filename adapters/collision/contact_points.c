@@ -50,18 +50,12 @@ static bool add(ode_points *all, const ode_point *new)
             return true;
         }
     }
-    if (all->count == all->room) {
-        int room = all->room ? 2 * all->room : SPRAG_MANIFOLD_MAX;
-        ode_point *wider = SPRAG_TAKE(all->scratch, room, ode_point);
-        if (!wider) {
-            return false;
-        }
-        if (all->count) {
-            memcpy(wider, all->point, (size_t)all->count * sizeof *wider);
-        }
-        all->point = wider;
-        all->room = room;
+    ode_point *point = sprag_scratch_widen(all->scratch, all->point, all->count, &all->room,
+                                           SPRAG_MANIFOLD_MAX, sizeof *point);
+    if (!point) {
+        return false;
     }
+    all->point = point;
     all->point[all->count++] = *new;
     return true;
 }

@@ -106,18 +106,12 @@ static void add(void *data, int number, const double corner[3][3])
 {
     search *s = data;
     ode_near *near = s->near;
-    if (near->count == near->room) {
-        const int room = near->room ? 2 * near->room : 32;
-        ode_triangle *wider = SPRAG_TAKE_RAW(s->scratch, room, ode_triangle);
-        if (!wider) {
-            return;
-        }
-        if (near->count) {
-            memcpy(wider, near->triangle, (size_t)near->count * sizeof *wider);
-        }
-        near->triangle = wider;
-        near->room = room;
+    ode_triangle *all =
+        sprag_scratch_widen(s->scratch, near->triangle, near->count, &near->room, 32, sizeof *all);
+    if (!all) {
+        return;
     }
+    near->triangle = all;
     ode_triangle *t = &near->triangle[near->count];
     double edge[2][3];
     for (int i = 0; i < 3; i++) {

@@ -1,5 +1,4 @@
 // A hash table of the program's answers, by the two geoms of a pair in either order.
-#include <string.h>
 
 #include "hash.h"
 #include "pair_answers.h"
@@ -45,15 +44,12 @@ ode_pair_answer *sprag_ode_pair_answer_add(ode_pair_answers *t, dGeomID a, dGeom
     if (known) {
         return known;
     }
-    if (t->count == t->room) {
-        ode_pair_answer *wider = SPRAG_TAKE_RAW(t->scratch, 2 * t->room, ode_pair_answer);
-        if (!wider) {
-            return NULL;
-        }
-        memcpy(wider, t->answer, (size_t)t->count * sizeof *wider);
-        t->answer = wider;
-        t->room *= 2;
+    ode_pair_answer *all =
+        sprag_scratch_widen(t->scratch, t->answer, t->count, &t->room, t->room, sizeof *all);
+    if (!all) {
+        return NULL;
     }
+    t->answer = all;
     int *slot = &t->slot[slot_of(t, a, b)];
     ode_pair_answer *answer = &t->answer[t->count++];
     *answer = (ode_pair_answer){.geom = {a, b}, .next = *slot};

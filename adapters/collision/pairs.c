@@ -371,18 +371,11 @@ static const ode_side *triangle_side(finder *f, const item *mesh, int number,
 static void add_pair(finder *f, const ode_side *a, const ode_side *b)
 {
     ode_pairs *p = f->pairs;
-    if (p->count == p->room) {
-        int room = p->room ? 2 * p->room : 16;
-        ode_pair *wider = SPRAG_TAKE_RAW(f->scratch, room, ode_pair);
-        if (!wider) {
-            return;
-        }
-        if (p->count) {
-            memcpy(wider, p->pair, (size_t)p->count * sizeof *wider);
-        }
-        p->pair = wider;
-        p->room = room;
+    ode_pair *all = sprag_scratch_widen(f->scratch, p->pair, p->count, &p->room, 16, sizeof *all);
+    if (!all) {
+        return;
     }
+    p->pair = all;
     bool reversed = f->motion && !a->moves;
     p->pair[p->count++] = (ode_pair){.side = {reversed ? b : a, reversed ? a : b},
                                      .call = f->call,

@@ -25,18 +25,12 @@ static double reach_of_contact(const advance_run *run, int pair)
 
 advance_point *advance_add_point(advance_run *run)
 {
-    if (run->points.count == run->points.room) {
-        int room = run->points.room ? 2 * run->points.room : 64;
-        advance_point *wider = SPRAG_TAKE_RAW(run->scratch, room, advance_point);
-        if (!wider) {
-            return NULL;
-        }
-        if (run->points.count) {
-            memcpy(wider, run->points.point, (size_t)run->points.count * sizeof *wider);
-        }
-        run->points.point = wider;
-        run->points.room = room;
+    advance_point *all = sprag_scratch_widen(run->scratch, run->points.point, run->points.count,
+                                             &run->points.room, 64, sizeof *all);
+    if (!all) {
+        return NULL;
     }
+    run->points.point = all;
     advance_point *p = &run->points.point[run->points.count++];
     memset(p, 0, sizeof *p);
     run->points.added++;

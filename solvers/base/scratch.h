@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "api.h"
 
@@ -50,6 +51,24 @@ SPRAG_SOLVER_API void *sprag_scratch_take(sprag_scratch *scratch, size_t count, 
     sprag_scratch_take((scratch), (size_t)(count), sizeof(type))
 #define SPRAG_TAKE_RAW(scratch, count, type)                                                       \
     sprag_scratch_take_raw((scratch), (size_t)(count), sizeof(type))
+
+// An array of the scratch with room for one more entry than the `count` in use: the same if *room
+// (entries) is enough, else a copy twice as wide, at first of `first` entries. NULL: no memory; the
+// array stays as it is.
+static inline void *sprag_scratch_widen(sprag_scratch *scratch, void *array, int count, int *room,
+                                        int first, size_t size)
+{
+    if (count < *room) {
+        return array;
+    }
+    const int wider = *room ? 2 * *room : first;
+    void *to = sprag_scratch_take_raw(scratch, (size_t)wider, size);
+    if (to && count) {
+        memcpy(to, array, (size_t)count * size);
+    }
+    *room = to ? wider : *room;
+    return to;
+}
 
 // Frees what is taken after `mark` was copied from the scratch: for solves in a loop. A chunk that
 // was added since then stays.

@@ -122,15 +122,12 @@ static void add_overlap(pairing *p, int i, int j)
     if (!sprag_boxes_overlap(p->box[i], p->box[j])) {
         return;
     }
-    if (p->count == p->room) {
-        overlap *wider = SPRAG_TAKE_RAW(p->scratch, 2 * (size_t)p->room, overlap);
-        if (!wider) {
-            return;
-        }
-        memcpy(wider, p->found, (size_t)p->count * sizeof *wider);
-        p->found = wider;
-        p->room *= 2;
+    overlap *found =
+        sprag_scratch_widen(p->scratch, p->found, p->count, &p->room, p->room, sizeof *found);
+    if (!found) {
+        return;
     }
+    p->found = found;
     bool in_order = p->number[i] < p->number[j];
     p->found[p->count++] = (overlap){p->number[in_order ? i : j], in_order ? j : i};
 }
