@@ -378,10 +378,10 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     bool solved = false;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
-        const unsigned slides = alone && !near && !exact ? SPRAG_ATTEMPT_NEWTON : 0;
-        const unsigned known = SPRAG_ATTEMPT_DIRECT | (exact ? SPRAG_ATTEMPT_ROOT : 0);
-        result =
-            try_directly(&b, slides ? slides : known, cheap || exact ? INFINITY : brief, &b.known);
+        const unsigned attempts = exact            ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT
+                                  : alone && !near ? SPRAG_ATTEMPT_NEWTON
+                                                   : SPRAG_ATTEMPT_DIRECT;
+        result = try_directly(&b, attempts, cheap || exact ? INFINITY : brief, &b.known);
         solved = result == SPRAG_OK;
     }
     const bool runs = (near || exact) && memory->runs;
