@@ -64,43 +64,31 @@ static void set_plane(const collision *c, sprag_pose *plane)
     add_scaled(plane->position, 1, pose->position, 3);
 }
 
-// The number of the triangle that has a point (m, world); -1: none.
-static int triangle_at(const collision *c, const double at[3])
-{
-    double local[3];
-    into_mesh(c, at, local);
-    for (int i = 0; i < c->near.count; i++) {
-        if (has(c->near.triangle[i].corner, local)) {
-            return c->near.triangle[i].number;
-        }
-    }
-    return -1;
-}
-
-typedef struct question { // is a point (m, in the axes of the mesh) on any triangle?
-    double at[3];
-    bool on;
+typedef struct question { // which triangle has a point?
+    double at[3];         // m, in the axes of the mesh
+    int number;           // the first one that is found; -1: none
 } question;
 
 static void ask(void *data, int number, const double corner[3][3])
 {
     question *q = data;
-    (void)number;
-    q->on = q->on || has(corner, q->at);
+    if (q->number < 0 && has(corner, q->at)) {
+        q->number = number;
+    }
 }
 
-// Is a point (m, world) on any triangle?
-static bool is_on_surface(const collision *c, const double at[3])
+// The number of a triangle that has a point (m, world); -1: none.
+static int triangle_at(const collision *c, const double at[3])
 {
     double bounds[6];
-    question q = {.on = false};
+    question q = {.number = -1};
     into_mesh(c, at, q.at);
     for (int k = 0; k < 3; k++) {
         bounds[k] = q.at[k] - SAME_POINT;
         bounds[k + 3] = q.at[k] + SAME_POINT;
     }
     sprag_ode_triangles_in(&c->geom[c->side], bounds, ask, &q);
-    return q.on;
+    return q.number;
 }
 
 // Is the surface as wide about a point (m, world) as that point is deep? Else the way out of an
@@ -113,7 +101,7 @@ static bool is_wide(const collision *c, const sprag_pose *plane, const double at
         for (int k = 0; k < 3; k++) {
             aside[k] = at[k] + (i % 2 ? depth : -depth) * plane->rotation[3 * k + i / 2];
         }
-        wide = is_on_surface(c, aside);
+        wide = triangle_at(c, aside) >= 0;
     }
     return wide;
 }
@@ -143,7 +131,7 @@ static bool is_cut(const collision *c, const sprag_pose *plane, const double low
     }
     subtract3(gap.point[1], lowest, way);
     add_scaled(at, depth / (depth - gap.distance), way, 3);
-    return is_on_surface(c, at);
+    return triangle_at(c, at) >= 0;
 }
 
 // Adds the points of the plane of all triangles. false: they are not in one, it ends where the
