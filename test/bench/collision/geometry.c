@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "convex_cube.h"
 #include "geom_pairs.h"
 #include "linalg.h"
 
@@ -46,14 +47,6 @@ static double between(double low, double high)
 }
 
 // ---- geoms
-
-static const dReal cube_points[24] = {-0.5, -0.5, -0.5, 0.5,  -0.5, -0.5, -0.5, 0.5,
-                                      -0.5, 0.5,  0.5,  -0.5, -0.5, -0.5, 0.5,  0.5,
-                                      -0.5, 0.5,  -0.5, 0.5,  0.5,  0.5,  0.5,  0.5};
-static const dReal cube_planes[24] = {-1, 0, 0, 0.5, 1, 0, 0,  0.5, 0, -1, 0, 0.5,
-                                      0,  1, 0, 0.5, 0, 0, -1, 0.5, 0, 0,  1, 0.5};
-static const unsigned cube_faces[30] = {4, 0, 4, 6, 2, 4, 1, 3, 7, 5, 4, 0, 1, 5, 4,
-                                        4, 2, 6, 7, 3, 4, 0, 2, 3, 1, 4, 4, 5, 7, 6};
 
 // A drum of BALL points: two polygons with BALL / 2 corners.
 static dReal drum_points[3 * BALL], drum_planes[4 * (BALL / 2 + 2)];

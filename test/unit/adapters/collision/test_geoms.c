@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "convex_cube.h"
 #include "geometry_cache.h"
 #include "linalg.h"
 #include "suite.h"
@@ -97,13 +98,6 @@ static int pick(int count)
 
 // ---- shapes
 
-static const dReal cube_points[24] = {-0.5, -0.5, -0.5, 0.5,  -0.5, -0.5, -0.5, 0.5,
-                                      -0.5, 0.5,  0.5,  -0.5, -0.5, -0.5, 0.5,  0.5,
-                                      -0.5, 0.5,  -0.5, 0.5,  0.5,  0.5,  0.5,  0.5};
-static const dReal cube_planes[24] = {-1, 0, 0, 0.5, 1, 0, 0,  0.5, 0, -1, 0, 0.5,
-                                      0,  1, 0, 0.5, 0, 0, -1, 0.5, 0, 0,  1, 0.5};
-static const unsigned cube_faces[30] = {4, 0, 4, 6, 2, 4, 1, 3, 7, 5, 4, 0, 1, 5, 4,
-                                        4, 2, 6, 7, 3, 4, 0, 2, 3, 1, 4, 4, 5, 7, 6};
 static const dTriIndex cube_triangles[36] = {0, 4, 6, 0, 6, 2, 1, 3, 7, 1, 7, 5, 0, 1, 5, 0, 5, 4,
                                              2, 6, 7, 2, 7, 3, 0, 2, 3, 0, 3, 1, 4, 5, 7, 4, 7, 6};
 

@@ -75,6 +75,15 @@ static sprag_world_statistics stats_of(const scene *s)
 
 // ---- grounds
 
+// Of all of the scene's vertices and triangles.
+static dGeomID build_mesh(scene *s, int vertices, int faces)
+{
+    s->data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildSingle(s->data, s->vertex, 3 * sizeof(float), vertices, s->index,
+                                3 * faces, 3 * sizeof(dTriIndex));
+    return dCreateTriMesh(s->space, s->data, NULL, NULL, NULL);
+}
+
 // Cells of that size, two triangles each, the diagonals this way and that; z = 0, up is outside.
 static dGeomID add_floor(scene *s, int cells_x, int cells_y, double x0, double y0, double cell)
 {
@@ -96,10 +105,7 @@ static dGeomID add_floor(scene *s, int cells_x, int cells_y, double x0, double y
             faces += 2;
         }
     }
-    s->data = dGeomTriMeshDataCreate();
-    dGeomTriMeshDataBuildSingle(s->data, s->vertex, 3 * sizeof(float), n, s->index, 3 * faces,
-                                3 * sizeof(dTriIndex));
-    return dCreateTriMesh(s->space, s->data, NULL, NULL, NULL);
+    return build_mesh(s, n, faces);
 }
 
 enum { SAMPLES = 33 };
@@ -433,6 +439,13 @@ END_TEST
 
 // ---- dCollide under method=stribeck
 
+static scene open_stribeck_scene(void)
+{
+    scene s = open_scene(0.5);
+    ck_assert(sprag_world_configure(s.world, "method=stribeck"));
+    return s;
+}
+
 static int touch_now(dGeomID a, dGeomID b, dContactGeom *contact)
 {
     return dCollide(a, b, 16, contact, sizeof *contact);
@@ -442,8 +455,7 @@ static int touch_now(dGeomID a, dGeomID b, dContactGeom *contact)
 // also where that is deeper than a cell is wide; at the rim of the mesh those on it.
 START_TEST(fine_flat_meshes_are_planes)
 {
-    scene s = open_scene(0.5);
-    ck_assert(sprag_world_configure(s.world, "method=stribeck"));
+    scene s = open_stribeck_scene();
     dContactGeom contact[16];
     dGeomID floor = add_floor(&s, 40, 40, -1, -1, 0.05);
     dGeomID geom = dCreateBox(s.space, 0.6, 0.4, 0.2);
@@ -481,8 +493,7 @@ END_TEST
 // is half through it is pushed out by the front.
 START_TEST(flat_meshes_are_thin)
 {
-    scene s = open_scene(0.5);
-    ck_assert(sprag_world_configure(s.world, "method=stribeck"));
+    scene s = open_stribeck_scene();
     dContactGeom contact[16];
     dGeomID roof = add_floor(&s, 10, 10, -2, -2, 0.4);
     for (int i = 0; i < 121; i++) {
@@ -512,8 +523,7 @@ END_TEST
 // its low end is beneath.
 START_TEST(bars_pass_the_rim_of_flat_meshes)
 {
-    scene s = open_scene(0.5);
-    ck_assert(sprag_world_configure(s.world, "method=stribeck"));
+    scene s = open_stribeck_scene();
     dContactGeom contact[16];
     dGeomID floor = add_floor(&s, 10, 10, -2, -2, 0.4);
     memset(s.index + 3 * 110, 0, 6 * sizeof *s.index); // the cell from (0, 0) on
@@ -539,16 +549,22 @@ START_TEST(bars_pass_the_rim_of_flat_meshes)
 }
 END_TEST
 
+// It has stepped once.
+static dBodyID add_ball_in_floor(scene *s)
+{
+    dBodyID ball = add_body(s, dCreateSphere(s->space, 0.5), 0.2, 0.3, 0.4);
+    go(s);
+    return ball;
+}
+
 // A mesh that the program deforms is as it is now after each step and in each dSpaceCollide.
 START_TEST(deformed_meshes_are_noticed)
 {
-    scene s = open_scene(0.5);
-    ck_assert(sprag_world_configure(s.world, "method=stribeck"));
+    scene s = open_stribeck_scene();
     dContactGeom contact[16];
     dGeomID floor = add_floor(&s, 4, 4, -2, -2, 1);
-    dGeomID geom = dCreateSphere(s.space, 0.5);
-    dBodyID ball = add_body(&s, geom, 0.2, 0.3, 0.4);
-    go(&s);
+    dBodyID ball = add_ball_in_floor(&s);
+    dGeomID geom = dBodyGetFirstGeom(ball);
     for (int i = 1; i < 6; i++) {
         for (int k = 0; k < 25; k++) {
             s.vertex[3 * k + 2] = 0.125F * (float)i;
@@ -572,13 +588,11 @@ END_TEST
 // be.
 START_TEST(new_meshes_are_noticed)
 {
-    scene s = open_scene(0.5);
-    ck_assert(sprag_world_configure(s.world, "method=stribeck"));
+    scene s = open_stribeck_scene();
     dContactGeom contact[16];
     dGeomID floor = add_floor(&s, 4, 4, -2, -2, 1);
-    dGeomID geom = dCreateSphere(s.space, 0.5);
-    dBodyID ball = add_body(&s, geom, 0.2, 0.3, 0.4);
-    go(&s);
+    dBodyID ball = add_ball_in_floor(&s);
+    dGeomID geom = dBodyGetFirstGeom(ball);
     dBodySetPosition(ball, 0.2, 0.3, 0.4);
     for (int i = 0; i < 5; i++) {
         ck_assert_int_eq(touch_now(geom, floor, contact), 1);
@@ -588,10 +602,7 @@ START_TEST(new_meshes_are_noticed)
         for (int k = 0; k < 25; k++) {
             s.vertex[3 * k + 2] += 0.0625F;
         }
-        s.data = dGeomTriMeshDataCreate();
-        dGeomTriMeshDataBuildSingle(s.data, s.vertex, 3 * sizeof(float), 25, s.index, 96,
-                                    3 * sizeof(dTriIndex));
-        floor = dCreateTriMesh(s.space, s.data, NULL, NULL, NULL);
+        floor = build_mesh(&s, 25, 32);
     }
     close_scene(&s);
 }

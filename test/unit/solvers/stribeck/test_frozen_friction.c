@@ -68,15 +68,21 @@ static void expect_forces(scene *scene)
     }
 }
 
+// A puck that slides, of which this share of its weight is expected on the ground.
+static void open_puck(double expected)
+{
+    open_scene(&s);
+    add_cube(&s, 2);
+    add_ground(&s, 0, MU)->guess[0] = expected * 2 * G;
+    s.body[0].velocity[0] = 1;
+    fall(&s);
+}
+
 START_TEST(puck_slides_under_the_bound_expected)
 {
     static const double expected[] = {0.85, 1, 1.2};
     sprag_stribeck_options options = settled();
-    open_scene(&s);
-    add_cube(&s, 2);
-    add_ground(&s, 0, MU)->guess[0] = expected[_i] * 2 * G;
-    s.body[0].velocity[0] = 1;
-    fall(&s);
+    open_puck(expected[_i]);
     solve_by(&s, &options, SPRAG_STRATEGY_FROZEN_FRICTION);
     check_settled(&s);
     ck_assert_double_eq_tol(s.contact_force[0][0], 2 * G, 1e-3);
@@ -92,11 +98,7 @@ START_TEST(puck_slides_under_its_own_force)
     static const double expected[] = {0, 0.5, 2};
     sprag_stribeck_options options = settled();
     options.sweeps = 100;
-    open_scene(&s);
-    add_cube(&s, 2);
-    add_ground(&s, 0, MU)->guess[0] = expected[_i] * 2 * G;
-    s.body[0].velocity[0] = 1;
-    fall(&s);
+    open_puck(expected[_i]);
     solve_by(&s, &options, SPRAG_STRATEGY_GAUSS_SEIDEL);
     ck_assert_double_eq_tol(s.contact_force[0][1], -MU * 2 * G, 0.01 * 2 * G);
 }
