@@ -9,7 +9,6 @@
 #   comments         of the product do not open with What, Where, How, Who or That which as their
 #                    subject; questions may
 
-# shellcheck disable=SC2016,SC2086 # awk programs; lists of folders without spaces
 set -u
 case ${1:-} in
 -h | --help)
@@ -18,56 +17,48 @@ case ${1:-} in
     ;;
 esac
 top=$(cd "${1:-$(dirname "$0")/../..}" && pwd) && cd "$top" || exit 1
-product='adapters models plugin solvers'
 
-sources() { # FOLDER...: tracked or not, but not ignored
-    { git ls-files -co --exclude-standard -- "$@" 2>/dev/null || find "$@" -type f; } |
-        grep '\.[ch]$' | sort | while IFS= read -r file; do
-            [ -f "$file" ] && echo "$file"
-        done
-}
+# tracked or not, but not ignored; those that are there
+folders='adapters models plugin solvers test'
+# shellcheck disable=SC2086 # folders without spaces
+mapfile -t sources < <({ git ls-files -co --exclude-standard -- $folders 2>/dev/null || find $folders -type f; } |
+    grep '\.[ch]$' | sort | xargs ls -d 2>/dev/null)
 
-long() { # LIMIT FOLDER...
-    local limit=$1 lines
-    shift
-    sources "$@" | while IFS= read -r file; do
-        lines=$(wc -l <"$file")
-        [ "$lines" -gt "$limit" ] && echo "$file:$lines: more than $limit lines"
-    done
-}
-
-crowded() {
-    sources $product test | xargs -n1 dirname | sort | uniq -c |
-        awk '$1 > 30 { print $2 ":1: " $1 " sources, more than 30" }'
-}
-
-# Edges "including included" of files in the same folder, for tsort, which reports circles.
-circles() {
-    sources $product | grep '\.h$' | xargs -n1 dirname | sort -u | while IFS= read -r room; do
-        for file in "$room"/*.h; do
-            sed -n 's/^#include "\(.*\)".*/\1/p' "$file" | while IFS= read -r name; do
-                [ -f "$room/$name" ] && echo "$file $room/$name"
-            done
-        done | tsort 2>&1 >/dev/null | sed -n 's/^tsort: \(.*\.h\)$/\1:1: in a circle of includes/p'
-    done
-}
-
-riddles() {
-    sources $product | xargs awk '
-        FNR == 1 { inside = 0 }
-        { comment = $0 ~ /^[[:space:]]*\/\/ / }
-        # only the first line of a comment opens it
-        comment && !inside && /^[[:space:]]*\/\/ (What|Where|How|Who|That which) / && !/\?[[:space:]]*$/ {
-            print FILENAME ":" FNR ": comment opens with " $2
+# Violations; and edges "including included" of headers in the same folder, for tsort, which reports circles.
+found=$(awk -v edges="$(mktemp)" '
+    function end_of_file(   most) {
+        most = file ~ /^test\// ? 900 : 600
+        if (lines > most) { print file ":" lines ": more than " most " lines" }
+    }
+    FNR == 1 {
+        end_of_file()
+        file = folder = FILENAME
+        sub(/\/[^\/]*$/, "", folder)
+        count[folder]++
+        inside = 0
+    }
+    { lines = FNR }
+    file ~ /^test\// { next }
+    /^#include "/ && file ~ /\.h$/ {
+        split($0, part, "\"")
+        if (part[2] !~ /\//) { print file, folder "/" part[2] >edges }
+    }
+    { comment = $0 ~ /^[[:space:]]*\/\/ / }
+    # only the first line of a comment opens it
+    comment && !inside && /^[[:space:]]*\/\/ (What|Where|How|Who|That which) / && !/\?[[:space:]]*$/ {
+        print FILENAME ":" FNR ": comment opens with " $2
+    }
+    { inside = comment }
+    END {
+        end_of_file()
+        for (folder in count) {
+            if (count[folder] > 30) { print folder ":1: " count[folder] " sources, more than 30" }
         }
-        { inside = comment }'
-}
-
-found=$(
-    long 600 $product
-    long 900 test
-    crowded
-    circles
-    riddles
-)
+        close(edges)
+        sort = "tsort " edges " 2>&1 >/dev/null"
+        while ((sort | getline) > 0) {
+            if ($2 ~ /\.h$/) { print $2 ":1: in a circle of includes" }
+        }
+        system("rm " edges)
+    }' "${sources[@]}")
 [ -z "$found" ] || { echo "$found"; exit 1; }
