@@ -17,18 +17,22 @@ fail() {
     failed=1
 }
 
+# The shell itself reads what a command said: this runs hundreds of times.
 refuses() { # CODE COMMAND...
-    local code=$1 got words
+    local code=$1 got words text lines
     shift
-    words=$(printf '%q ' "$@")
-    words=${words:0:150}
-    timeout 60 "$@" >out 2>err </dev/null
+    "$@" >out 2>err </dev/null
     got=$?
+    printf -v words '%q ' "$@"
+    words=${words:0:150}
+    local LC_ALL=C # bytes
+    IFS= read -r -d '' text <err
+    mapfile -t lines <err
     [ $got = "$code" ] || fail "exit code $got instead of $code: $words"
-    [ "$(wc -l <err)" = 1 ] || fail "$(wc -l <err) lines: $words: $(head -c 1000 err)"
-    [ "$(wc -c <err)" -lt 1200 ] || fail "$(wc -c <err) bytes: $words"
-    [ "$(tr -d '\n' <err | LC_ALL=C tr -d ' -~\200-\377' | wc -c)" = 0 ] || fail "control characters: $(cat -v err)"
-    grep -q '^sprag: ' err || fail "no word of sprag: $words: $(cat err)"
+    [ "${#lines[@]}" = 1 ] && [ "$text" = "${lines[0]}"$'\n' ] || fail "${#lines[@]} lines: $words: ${text:0:1000}"
+    [ "${#text}" -lt 1200 ] || fail "${#text} bytes: $words"
+    [[ ${text%$'\n'} != *[^\ -~$'\200'-$'\377']* ]] || fail "control characters: $(cat -v err)"
+    [[ $text == 'sprag: '* ]] || fail "no word of sprag: $words: $text"
     [ ! -s out ] || fail "output: $words: $(head -c 200 out)"
 }
 
