@@ -29,8 +29,14 @@ fail() {
     failures=$((failures + 1))
 }
 
-installed() {
-    dpkg-query -W -f '${Status}\n' "$1" 2>/dev/null | grep -q '^install ok installed$'
+# A process costs ten times what the shell itself takes to look at a line.
+declare -A options installed help headings # sets of words; help of a command; headings of a file
+while IFS=' ' read -r word state; do
+    [ "$state" != 'install ok installed' ] || installed[$word]=1
+done < <(dpkg-query -W -f '${Package} ${Status}\n' 2>/dev/null || true)
+
+contents() { # VARIABLE FILE
+    IFS= read -r -d '' "$1" 2>/dev/null <"$2" || true
 }
 
 # Folder that looks like a clone.
@@ -38,7 +44,7 @@ clone() {
     mkdir -p "$1/home"
     local entry
     for entry in "$top"/* "$top"/.clang-*; do
-        case $(basename "$entry") in
+        case ${entry##*/} in
         build*) ;;
         *) ln -s "$entry" "$1/" ;;
         esac
@@ -93,17 +99,22 @@ split_commands() {
 # ---- commands that do not run
 
 # A word of a command that begins with -- must be in the text.
-has_options() {
+has_options() { # COMMAND WORDS TEXT
     local word
     for word in $2; do
-        case $word in
-        --*) grep -qF -e "${word%%=*}" <<<"$3" || fail "no option ${word%%=*}: $1" ;;
-        esac
+        [[ $word != --* || $3 == *"${word%%=*}"* ]] || fail "no option ${word%%=*}: $1"
     done
 }
 
+# The help of a COMMAND..., kept.
+find_help() {
+    [ -n "${help[$*]:-}" ] || help[$*]=$("$@" 2>&1) || true
+}
+
 check_command() {
-    local command=$1 remark=$2 part words program help
+    local command=$1 remark=$2 part words program text
+    text=${command//&&/$'\n'}
+    text=${text// | /$'\n'}
     while read -r part; do
         read -r -a words <<<"$part"
         while [[ ${words[0]:-} == *=* ]]; do
@@ -113,80 +124,91 @@ check_command() {
         case $program in
         '' | cd | export) ;;
         build/sprag)
-            build/sprag "${words[1]}" --help >/dev/null 2>&1 || fail "no sprag ${words[1]}: $command"
-            [ "${words[1]}" = exec ] ||
-                has_options "$command" "$part" "$(build/sprag "${words[1]}" --help 2>&1)"
+            find_help build/sprag "${words[1]}" --help
+            [[ ${help[build/sprag ${words[1]} --help]} == Usage:* ]] || fail "no sprag ${words[1]}: $command"
+            [ "${words[1]}" = exec ] || has_options "$command" "$part" "${help[build/sprag ${words[1]} --help]}"
             ;;
         build/bench)
-            help=$([ -x build/bench ] && build/bench 2>&1 || cat test/bench/bench.c)
-            grep -qw -e "${words[1]}" <<<"$help" || fail "no bench ${words[1]}: $command"
-            has_options "$command" "$part" "$help"
+            [ -x build/bench ] && find_help build/bench || find_help cat test/bench/bench.c
+            text=${help[build/bench]:-${help[cat test/bench/bench.c]:-}}
+            [[ $text =~ (^|[^A-Za-z0-9_])"${words[1]}"($|[^A-Za-z0-9_]) ]] || fail "no bench ${words[1]}: $command"
+            has_options "$command" "$part" "$text"
             ;;
         */*)
             if [ ! -x "$program" ]; then
                 # a command before, which needs the same packages, makes it
-                { grep -q needs <<<"$remark" && grep -qF -e "-o ${program#./} " "$page"; } ||
+                { [[ $remark == *needs* ]] && grep -qF -e "-o ${program#./} " "$page"; } ||
                     fail "no $program: $command"
             elif [[ $program == *.sh ]]; then
-                has_options "$command" "$part" "$(cat "$program")"
+                contents text "$program"
+                has_options "$command" "$part" "$text"
             fi
             ;;
         *)
-            command -v "$program" >/dev/null || grep -qE '(needs|as root)' <<<"$remark" ||
+            type -P "$program" >/dev/null || [[ $remark == *needs* || $remark == *'as root'* ]] ||
                 fail "no program $program: $command"
             ;;
         esac
-    done < <(sed 's/&&/\n/g; s/ | /\n/g; s/;/\n/g' <<<"$command")
+    done <<<"${text//;/$'\n'}"
     checked=$((checked + 1))
 }
 
 # true: the command runs here
 runs_here() {
-    local package
-    if grep -qE '(minute|a window|as root|packaging)' <<<"$1"; then
-        return 1
-    fi
-    for package in $(sed -n 's/.*needs \([^;]*\).*/\1/p' <<<"$1"); do
-        installed "$package" || return 1
+    local package packages
+    [[ $1 =~ (minute|a window|as root|packaging) ]] && return 1
+    [[ $1 == *'needs '* ]] || return 0
+    packages=${1##*needs }
+    for package in ${packages%%;*}; do
+        [ -n "${installed[$package]:-}" ] || return 1
     done
 }
 
 # ---- a page
 
-check_output() {
-    local expected pattern
-    while IFS= read -r expected; do
-        [ -n "$expected" ] && [ "$expected" != ... ] || continue
-        pattern=$(sed 's/  */ /g; s/[][\.*^$/]/\\&/g; s/\\\.\\\.\\\./.*/g' <<<"$expected")
-        if ! sed 's/  */ /g' "$2" | grep -q -e "^$pattern\$"; then
-            fail "output lacks '$expected': $3"
-            sed 's/^/    /' "$2" | tail -20 >&2
-        fi
-    done <"$1"
+# Each line of the page must occur in the output.
+check_output() { # PAGE-FILE OUTPUT-FILE COMMAND
+    local missing
+    missing=$(awk '
+        { gsub(/  +/, " ") }
+        FILENAME == ARGV[1] { got[FNR] = $0; lines = FNR; next }
+        $0 == "" || $0 == "..." { next }
+        {
+            said = pattern = $0
+            gsub(/[][\\.*^$(){}|+?]/, "\\\\&", pattern)
+            gsub(/\\\.\\\.\\\./, ".*", pattern)
+            found = 0
+            for (i = 1; i <= lines && !found; i++) { found = got[i] ~ "^" pattern "$" }
+            if (!found) { print "output lacks \047" said "\047" }
+        }' "$2" "$1")
+    [ -z "$missing" ] || { fail "$missing: $3" && sed 's/^/    /' "$2" | tail -20 >&2; }
 }
 
 run_commands() {
-    local commands=$1 n command remark script=$1/script
+    local commands=$1 n command remark code script=$1/script here=()
     echo 'set +e' >"$script"
     for n in "$commands"/*.cmd; do
         n=${n%.cmd}
-        command=$(cat "$n.cmd") remark=$(cat "$n.remark")
-        if runs_here "$remark"; then
-            printf '{ %s\n} >%q 2>&1 </dev/null; echo $? >%q\n' "$command" "$n.got" "$n.code" >>"$script"
+        contents command "$n.cmd"
+        contents remark "$n.remark"
+        if runs_here "${remark%$'\n'}"; then
+            here+=("$n")
+            printf '{ %s} >%q 2>&1 </dev/null; echo $? >%q\n' "$command" "$n.got" "$n.code" >>"$script"
         else
-            check_command "$command" "$remark"
+            check_command "${command%$'\n'}" "$remark"
         fi
     done
     HOME=$PWD/home timeout 300 bash "$script" || fail "its commands take too long"
-    for n in "$commands"/*.cmd; do
-        n=${n%.cmd}
-        runs_here "$(cat "$n.remark")" || continue
+    for n in "${here[@]}"; do
         ran=$((ran + 1))
-        if [ "$(cat "$n.code" 2>/dev/null)" != 0 ]; then
-            fail "ends with $(cat "$n.code" 2>/dev/null || echo no code): $(cat "$n.cmd")"
+        contents command "$n.cmd"
+        code=''
+        contents code "$n.code"
+        if [ "$code" != $'0\n' ]; then
+            fail "ends with ${code:-no code}: $command"
             tail -20 "$n.got" 2>/dev/null | sed 's/^/    /' >&2
-        else
-            check_output "$n.out" "$n.got" "$(cat "$n.cmd")"
+        elif [ -s "$n.out" ]; then
+            check_output "$n.out" "$n.got" "$command"
         fi
     done
 }
@@ -218,36 +240,39 @@ check_python() {
 # The name that the first line of a block gives it.
 save_block() {
     local name
-    name=$(sed -nE '1s/^(\/\/|#) ([A-Za-z0-9_\/]+\.(c|cc|py|txt)).*/\2/p' "$1")
-    if [ -n "$name" ]; then
+    IFS= read -r name <"$1" || true
+    if [[ $name =~ ^(//|#)\ ([A-Za-z0-9_/]+\.(c|cc|py|txt)) ]]; then
+        name=${BASH_REMATCH[2]}
         mkdir -p "$(dirname "$name")"
         cp "$1" "$name"
     fi
 }
 
-# Headings as the part of a link behind #.
-anchors() {
-    awk '/^ *```/ { inside = !inside } !inside && /^#+ / { sub(/^#+ /, ""); print tolower($0) }' "$1" |
-        sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+# Headings of a file as the part of a link behind #, a line each.
+find_headings() {
+    [ -n "${headings[$1]:-}" ] || headings[$1]=$'\n'$(awk '/^ *```/ { inside = !inside }
+        !inside && /^#+ / { sub(/^#+ /, ""); print tolower($0) }' "$1" | sed 's/[^a-z0-9 _-]//g; s/ /-/g')$'\n'
 }
 
 check_words() {
-    local link file anchor word
+    local link file anchor word folder=.
+    [[ $page != */* ]] || folder=${page%/*}
     while read -r link; do
         case $link in
         http*) continue ;;
         esac
         file=${link%%#*} anchor=''
         [[ $link == *#* ]] && anchor=${link#*#}
-        file=$(dirname "$page")/${file:-$(basename "$page")}
-        if [ ! -e "$top/$file" ]; then
+        file=$top/$folder/${file:-${page##*/}}
+        if [ ! -e "$file" ]; then
             fail "a link to $link, which is not there"
-        elif [ -n "$anchor" ] && ! anchors "$top/$file" | grep -qx -e "$anchor"; then
-            fail "a link to $link, and no such heading"
+        elif [ -n "$anchor" ]; then
+            find_headings "$file"
+            [[ ${headings[$file]} == *$'\n'"$anchor"$'\n'* ]] || fail "a link to $link, and no such heading"
         fi
     done < <(grep -oE '\]\([^) ]+\)' "$top/$page" | sed 's/^](//; s/)$//')
     while read -r word; do
-        grep -qx -e "$word" "$work/options" || fail "option $word is not among 'sprag options'"
+        [ -n "${options[$word]:-}" ] || fail "option $word is not among 'sprag options'"
     done < <(grep -oE '`[^`]+`' "$top/$page" | grep -oE '\b(stribeck|advance|ess|ode)\.[a-z_]+' |
         grep -vE '\.(c|h|md)$' | sort -u)
     while read -r word; do
@@ -285,10 +310,11 @@ check_page() {
 # plugin/README.md has every option, and its statistics are the columns of a file.
 check_reference() {
     page=plugin/README.md
-    local word
-    while read -r word; do
-        grep -qF -e "\`$word\`" "$top/$page" || fail "does not describe the option $word"
-    done <"$work/options"
+    local word text
+    contents text "$top/$page"
+    for word in "${!options[@]}"; do
+        [[ $text == *"\`$word\`"* ]] || fail "does not describe the option $word"
+    done
     SPRAG_STATS=$work/steps.csv "$build/sprag" run slope --seconds 0.02 >/dev/null
     head -1 "$work/steps.csv" | tr , '\n' | sort >"$work/columns"
     awk '/^## / { inside = /^## Statistics/ } inside && /^\| `/' "$top/$page" | cut -d'|' -f2 |
@@ -299,8 +325,10 @@ check_reference() {
         sed -n 's/^< \(.*\)/\1 is not described/p; s/^> \(.*\)/\1 does not exist/p')
 }
 
-"$build/sprag" options | grep -oE '^  (stribeck|advance|ess|ode)\.[a-z_]+' | tr -d ' ' >"$work/options"
-[ -s "$work/options" ]
+while read -r word _; do
+    [[ ! $word =~ ^(stribeck|advance|ess|ode)\.[a-z_]+ ]] || options[${BASH_REMATCH[0]}]=1
+done < <("$build/sprag" options)
+[ "${#options[@]}" -gt 0 ]
 if [ $# = 0 ]; then
     cd "$top"
     mapfile -t pages < <(find . -name '*.md' -not -path './build*' | sed 's,^\./,,' | sort)
