@@ -5,70 +5,49 @@
 
 static const char *shape_of(dGeomID geom)
 {
-    switch (dGeomGetClass(geom)) {
-    case dSphereClass:
-        return "sphere";
-    case dBoxClass:
-        return "box";
-    case dCapsuleClass:
-        return "capsule";
-    case dCylinderClass:
-        return "cylinder";
-    case dPlaneClass:
-        return "plane";
-    case dRayClass:
-        return "ray";
-    case dConvexClass:
-        return "convex hull";
-    case dGeomTransformClass:
-        return "transformed geom";
-    case dTriMeshClass:
-        return "mesh";
-    case dHeightfieldClass:
-        return "heightfield";
-    default:
-        return dGeomIsSpace(geom) ? "space" : "geom of the program's own class";
+    static const char *const names[] = {
+        [dSphereClass] = "sphere",
+        [dBoxClass] = "box",
+        [dCapsuleClass] = "capsule",
+        [dCylinderClass] = "cylinder",
+        [dPlaneClass] = "plane",
+        [dRayClass] = "ray",
+        [dConvexClass] = "convex hull",
+        [dGeomTransformClass] = "transformed geom",
+        [dTriMeshClass] = "mesh",
+        [dHeightfieldClass] = "heightfield",
+    };
+    int class = dGeomGetClass(geom);
+    if (dGeomIsSpace(geom)) {
+        return "space";
     }
+    return class <= dHeightfieldClass ? names[class] : "geom of the program's own class";
 }
 
 static const char *type_of(dJointID joint)
 {
-    switch (dJointGetType(joint)) {
-    case dJointTypeBall:
-        return "ball";
-    case dJointTypeHinge:
-        return "hinge";
-    case dJointTypeSlider:
-        return "slider";
-    case dJointTypeContact:
-        return "contact";
-    case dJointTypeUniversal:
-        return "universal";
-    case dJointTypeHinge2:
-        return "hinge-2";
-    case dJointTypeFixed:
-        return "fixed";
-    case dJointTypeAMotor:
-        return "angular motor";
-    case dJointTypeLMotor:
-        return "linear motor";
-    case dJointTypePlane2D:
-        return "plane-2D";
-    case dJointTypePR:
-        return "prismatic-rotoide";
-    case dJointTypePU:
-        return "prismatic-universal";
-    case dJointTypePiston:
-        return "piston";
-    case dJointTypeDBall:
-        return "double-ball";
-    case dJointTypeDHinge:
-        return "double-hinge";
-    case dJointTypeTransmission:
-        return "transmission";
-    default:
-        return "unknown";
-    }
+    static const char *const names[] = {
+        [dJointTypeNone] = "unknown",
+        [dJointTypeBall] = "ball",
+        [dJointTypeHinge] = "hinge",
+        [dJointTypeSlider] = "slider",
+        [dJointTypeContact] = "contact",
+        [dJointTypeUniversal] = "universal",
+        [dJointTypeHinge2] = "hinge-2",
+        [dJointTypeFixed] = "fixed",
+        [dJointTypeNull] = "unknown",
+        [dJointTypeAMotor] = "angular motor",
+        [dJointTypeLMotor] = "linear motor",
+        [dJointTypePlane2D] = "plane-2D",
+        [dJointTypePR] = "prismatic-rotoide",
+        [dJointTypePU] = "prismatic-universal",
+        [dJointTypePiston] = "piston",
+        [dJointTypeDBall] = "double-ball",
+        [dJointTypeDHinge] = "double-hinge",
+        [dJointTypeTransmission] = "transmission",
+    };
+    unsigned type = (unsigned)dJointGetType(joint);
+    return type < sizeof names / sizeof names[0] ? names[type] : "unknown";
 }
 
 enum { PART_MAX = 64 };
