@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "array.h"
 #include "collide_ask.h"
 #include "collide_destroy.h"
 #include "collide_thread.h"
@@ -180,7 +181,7 @@ static void offer_from_stock(void *data, dGeomID a, dGeomID b)
 static void add_close(space_call *c, dGeomID first, dGeomID second)
 {
     collide_context *d = c->context;
-    dGeomID(*close)[2] = collide_grown(d->close, d->closes, &d->close_room, sizeof *close);
+    dGeomID(*close)[2] = sprag_ode_widen(d->close, d->closes, &d->close_room, sizeof *close);
     if (!close) {
         c->failed = true;
         return;

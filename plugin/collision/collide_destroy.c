@@ -1,5 +1,6 @@
 #include "collide_destroy.h"
 
+#include "array.h"
 #include "collide_thread.h"
 #include "ode.h"
 #include "step_guard.h"
@@ -42,7 +43,7 @@ static bool put_off(destroy_kind kind, void *what)
         dBodySetMovedCallback(what, NULL); // its user data may be gone
     }
     destruction *more =
-        collide_grown(c->destruction, c->destructions, &c->destruction_room, sizeof *more);
+        sprag_ode_widen(c->destruction, c->destructions, &c->destruction_room, sizeof *more);
     if (!more) {
         warn_of_collide_memory();
         return true; // a leak is better than a crash of the step

@@ -66,17 +66,6 @@ collide_context *collide_context_if_made(void)
     return own_context;
 }
 
-void *collide_grown(void *array, int count, int *room, size_t size)
-{
-    if (count < *room) {
-        return array;
-    }
-    int more = *room ? 2 * *room : 64;
-    void *made = realloc(array, (size_t)more * size);
-    *room = made ? more : *room;
-    return made;
-}
-
 void warn_of_collide_memory(void)
 {
     message_once("sprag: there is not enough memory to answer a collision call. Contacts may be "

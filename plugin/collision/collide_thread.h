@@ -70,9 +70,6 @@ bool is_frame_inside(const void *from, const void *frame);
 // Whether a call with the stack frame `from` comes out of a callback that a step has called.
 bool is_in_step_callback(const void *from);
 
-// `array` with room for one more than `count`; NULL: no memory, and the array is as before.
-void *collide_grown(void *array, int count, int *room, size_t size);
-
 void warn_of_collide_memory(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "linalg.h"
 
 // Of the run so far: the window, and how far apart the places lie that are kept, 23 at most.
@@ -31,15 +32,11 @@ static bool keep_places(world_way *way, const world_places *now)
     if (way->count > 0 && now->time < (1 + spacing) * way->sample[way->count - 1].time) {
         return false;
     }
-    if (way->count == way->room) {
-        int room = way->room ? 2 * way->room : 16;
-        world_places *more = realloc(way->sample, (size_t)room * sizeof *more);
-        if (!more) {
-            return false;
-        }
-        way->sample = more;
-        way->room = room;
+    world_places *all = sprag_ode_widen(way->sample, way->count, &way->room, sizeof *all);
+    if (!all) {
+        return false;
     }
+    way->sample = all;
     way->sample[way->count++] = *now;
     return true;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "clock.h"
 #include "collide_ask.h"
 #include "collide_thread.h"
@@ -50,15 +51,12 @@ static dJointID ask(void *data, const ode_pair *pair, double gap)
 static void add_event(void *data, const ode_event *event)
 {
     frame_state *frame = ((world_state *)data)->frame;
-    if (frame->events == frame->event_room) {
-        int room = frame->event_room ? 2 * frame->event_room : 64;
-        sprag_world_event *more = realloc(frame->event, (size_t)room * sizeof *more);
-        if (!more) {
-            return; // the statistics count it all the same
-        }
-        frame->event = more;
-        frame->event_room = room;
+    sprag_world_event *all =
+        sprag_ode_widen(frame->event, frame->events, &frame->event_room, sizeof *all);
+    if (!all) {
+        return; // the statistics count it all the same
     }
+    frame->event = all;
     sprag_world_event *to = &frame->event[frame->events++];
     *to = (sprag_world_event){.kind = (sprag_event_name)event->kind,
                               .joint = event->joint,

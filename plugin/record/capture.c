@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "array.h"
 #include "frame_state.h"
 #include "island.h"
 #include "linalg.h"
@@ -17,15 +18,11 @@ static bool list_bodies(capture *c, dWorldID world)
 {
     c->count = 0;
     for (dBodyID b = sprag_ode_newest_body(world); b; b = sprag_ode_older_body(b)) {
-        if (c->count == c->room) {
-            int room = c->room ? 2 * c->room : 256;
-            seen_body *more = realloc(c->body, (size_t)room * sizeof *more);
-            if (!more) {
-                return false;
-            }
-            c->body = more;
-            c->room = room;
+        seen_body *all = sprag_ode_widen(c->body, c->count, &c->room, sizeof *all);
+        if (!all) {
+            return false;
         }
+        c->body = all;
         c->body[c->count++].body = b;
     }
     return true;

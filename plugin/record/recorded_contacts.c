@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "array.h"
 #include "island.h"
 #include "layout.h"
 #include "linalg.h"
@@ -185,15 +186,11 @@ static void write_contact(const contacts_of *of, const ode_contact_view *contact
 
 static bool keep_joint(joint_list *list, dJointID joint)
 {
-    if (list->count == list->room) {
-        int room = list->room ? 2 * list->room : 64;
-        dJointID *more = realloc(list->joint, (size_t)room * sizeof *more);
-        if (!more) {
-            return false;
-        }
-        list->joint = more;
-        list->room = room;
+    dJointID *all = sprag_ode_widen(list->joint, list->count, &list->room, sizeof *all);
+    if (!all) {
+        return false;
     }
+    list->joint = all;
     list->joint[list->count++] = joint;
     return true;
 }

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "array.h"
 #include "geom_layout.h"
 #include "linalg.h"
 #include "ode.h"
@@ -24,16 +25,12 @@ void shapes_add_root(shapes *s, dGeomID id)
             return;
         }
     }
-    if (s->roots == s->root_room) {
-        int room = s->root_room ? 2 * s->root_room : 16;
-        dGeomID *more = realloc(s->root, (size_t)room * sizeof *more);
-        if (!more) {
-            s->failed = true;
-            return;
-        }
-        s->root = more;
-        s->root_room = room;
+    dGeomID *all = sprag_ode_widen(s->root, s->roots, &s->root_room, sizeof *all);
+    if (!all) {
+        s->failed = true;
+        return;
     }
+    s->root = all;
     s->root[s->roots++] = id;
 }
 
@@ -235,16 +232,12 @@ static bool get_geom(shapes *s, dGeomID id, ode_geom *geom)
 
 static void add_fresh(shapes *s, dGeomID id, uint32_t number, uint32_t body, uint32_t world)
 {
-    if (s->fresh_count == s->fresh_room) {
-        int room = s->fresh_room ? 2 * s->fresh_room : 64;
-        fresh_shape *more = realloc(s->fresh, (size_t)room * sizeof *more);
-        if (!more) {
-            s->failed = true;
-            return;
-        }
-        s->fresh = more;
-        s->fresh_room = room;
+    fresh_shape *all = sprag_ode_widen(s->fresh, s->fresh_count, &s->fresh_room, sizeof *all);
+    if (!all) {
+        s->failed = true;
+        return;
     }
+    s->fresh = all;
     fresh_shape *f = &s->fresh[s->fresh_count];
     *f = (fresh_shape){.shape = {.geom = number, .body = body, .world = world}};
     if (get_geom(s, id, &f->geom)) {

@@ -3,19 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 bool step_start_set(step_start *start, dWorldID world)
 {
     start->bodies = start->forces = 0;
     for (dBodyID b = sprag_ode_newest_body(world); b; b = sprag_ode_older_body(b)) {
-        if (start->bodies == start->bodies_room) {
-            int room = start->bodies_room ? 2 * start->bodies_room : 256;
-            body_start *more = realloc(start->body, (size_t)room * sizeof *more);
-            if (!more) {
-                return false;
-            }
-            start->body = more;
-            start->bodies_room = room;
+        body_start *all =
+            sprag_ode_widen(start->body, start->bodies, &start->bodies_room, sizeof *all);
+        if (!all) {
+            return false;
         }
+        start->body = all;
         body_start *to = &start->body[start->bodies++];
         to->body = b;
         memcpy(to->position, dBodyGetPosition(b), sizeof to->position);

@@ -5,27 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "linalg.h"
 
 const size_t film_figures[FILM_FIGURES] = {offsetof(film_step, cpu), offsetof(film_step, depth),
                                            offsetof(film_step, slip), offsetof(film_step, residual),
                                            offsetof(film_step, joint_gap)};
 
-// Room for one more entry of an array. NULL: no memory.
-static void *grow(void *array, int count, int *room, size_t size)
-{
-    if (count < *room) {
-        return array;
-    }
-    int wider = *room ? 2 * *room : 64;
-    void *more = realloc(array, (size_t)wider * size);
-    *room = more ? wider : *room;
-    return more;
-}
-
 #define ADD(of, array, count, room)                                                                \
     __extension__({                                                                                \
-        void *more_ = grow((of)->array, (of)->count, &(of)->room, sizeof *(of)->array);            \
+        void *more_ = sprag_ode_widen((of)->array, (of)->count, &(of)->room, sizeof *(of)->array); \
         (of)->array = more_ ? more_ : (of)->array;                                                 \
         more_ ? memset(&(of)->array[(of)->count++], 0, sizeof *(of)->array) : NULL;                \
     })

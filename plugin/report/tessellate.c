@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "linalg.h"
 
 enum { AROUND = 24, ALONG = 12 }; // pieces of a round shape
@@ -32,16 +33,12 @@ static int add_vertex(tessellation *t, double x, double y, double z, double nx, 
 
 static void add_triangle(tessellation *t, int a, int b, int c)
 {
-    if (t->triangles == t->triangle_room) {
-        int room = t->triangle_room ? 2 * t->triangle_room : 64;
-        uint32_t(*triangle)[3] = realloc(t->triangle, (size_t)room * sizeof *triangle);
-        if (!triangle) {
-            t->failed = true;
-            return;
-        }
-        t->triangle = triangle;
-        t->triangle_room = room;
+    uint32_t(*all)[3] = sprag_ode_widen(t->triangle, t->triangles, &t->triangle_room, sizeof *all);
+    if (!all) {
+        t->failed = true;
+        return;
     }
+    t->triangle = all;
     t->triangle[t->triangles][0] = (uint32_t)a;
     t->triangle[t->triangles][1] = (uint32_t)b;
     t->triangle[t->triangles++][2] = (uint32_t)c;
