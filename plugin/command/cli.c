@@ -2,11 +2,11 @@
 #define _POSIX_C_SOURCE 200809L // unsetenv
 #include "cli.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "method.h"
 #include "models.h"
 #include "report_cli.h"
@@ -60,14 +60,10 @@ static void print_help(FILE *to)
 // Subcommands without arguments. Returns -1, or the exit code if the command ends here.
 static int read_nothing(int argc, char **argv, const char *help)
 {
-    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'}, {0}};
-    int found = getopt_long(argc, argv, ":h", long_options, NULL);
-    if (found == 'h') {
-        fputs(help, stdout);
-        return EXIT_SUCCESS;
-    }
-    if (found != -1) {
-        return cli_bad_option(found, argv);
+    static const argument none = {0};
+    int code = arguments_read(&none, argc, argv, help, false);
+    if (code >= 0) {
+        return code;
     }
     return optind == argc ? -1
                           : cli_fail(EXIT_USAGE, "%s takes no arguments; see sprag %s --help",

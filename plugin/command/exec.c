@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <link.h>
 #include <stdlib.h>
@@ -15,9 +14,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "cli.h"
 #include "exec.h"
-#include "request.h"
 #include "say.h"
 
 #ifndef SPRAG_LIBDIR
@@ -285,33 +284,6 @@ static bool set_options(const char *method_name, const char *options)
     return set || cli_fail(0, "no memory");
 }
 
-// From the root, since the program may change its directory; a "%" of our own directory is doubled,
-// so that "%p" there is no process id.
-static bool set_file(const char *variable, const char *option, const char *name)
-{
-    char directory[PATH_MAX] = "", value[3 * PATH_MAX];
-    size_t length = 0;
-    if (!name) {
-        return true;
-    }
-    if (strlen(name) >= PATH_MAX) {
-        cli_fail(0, "the name behind --%s is too long", option);
-        return false;
-    }
-    if (*name != '/' && !getcwd(directory, sizeof directory)) {
-        cli_fail(0, "cannot tell the current directory: %s", strerror(errno));
-        return false;
-    }
-    for (const char *at = directory; *at; at++) {
-        value[length++] = *at;
-        if (*at == '%') {
-            value[length++] = '%';
-        }
-    }
-    snprintf(value + length, sizeof value - length, "%s%s", *directory ? "/" : "", name);
-    return setenv(variable, value, 1) == 0 || cli_fail(0, "no memory");
-}
-
 // ---- The subcommand
 
 int exec_program(char **arguments, const char *method_name, const char *options, bool quiet)
@@ -341,42 +313,18 @@ int exec_program(char **arguments, const char *method_name, const char *options,
 
 int cli_exec(int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"help", no_argument, NULL, 'h'},
-        {"method", required_argument, NULL, 'm'},
-        {"options", required_argument, NULL, 'o'},
-        {"stats", required_argument, NULL, 's'},
-        {"record", required_argument, NULL, 'r'},
-        {"quiet", no_argument, NULL, 'q'},
-        {0},
-    };
     const char *method_name = NULL, *options = NULL, *stats = NULL, *record = NULL;
     bool quiet = false;
+    const argument all[] = {{"method", 'm', ARGUMENT_TEXT, .to = &method_name},
+                            {"options", 'o', ARGUMENT_TEXT, .to = &options},
+                            {"stats", 0, ARGUMENT_FILE, .to = &stats},
+                            {"record", 0, ARGUMENT_FILE, .to = &record},
+                            {"quiet", 'q', ARGUMENT_FLAG, .to = &quiet},
+                            {0}};
     settings s;
-    int found;
-    while ((found = getopt_long(argc, argv, "+:hm:o:q", long_options, NULL)) != -1) {
-        switch (found) {
-        case 'h':
-            fputs(help, stdout);
-            return EXIT_SUCCESS;
-        case 'm':
-            method_name = optarg;
-            break;
-        case 'o':
-            options = optarg;
-            break;
-        case 's':
-            stats = optarg;
-            break;
-        case 'r':
-            record = optarg;
-            break;
-        case 'q':
-            quiet = true;
-            break;
-        default:
-            return cli_bad_option(found, argv);
-        }
+    int code = arguments_read(all, argc, argv, help, true);
+    if (code >= 0) {
+        return code;
     }
     if (optind == argc) {
         return cli_fail(EXIT_USAGE, "the name of a program is missing; see sprag exec --help");
@@ -385,13 +333,11 @@ int cli_exec(int argc, char **argv)
         (method_name && !cli_read_method(&s, method_name, strlen(method_name)))) {
         return EXIT_USAGE;
     }
-    if (!cli_names_file("stats", stats) || !cli_names_file("record", record)) {
-        return EXIT_USAGE;
-    }
     if (!quiet) {
         cli_note_unheeded(options, &(const method *){s.method}, 1);
     }
-    if (!set_file("SPRAG_STATS", "stats", stats) || !set_file("SPRAG_RECORD", "record", record)) {
+    if ((stats && !cli_set_file("SPRAG_STATS", stats, false)) ||
+        (record && !cli_set_file("SPRAG_RECORD", record, false))) {
         return EXIT_FAILURE;
     }
     return exec_program(argv + optind, method_name, options, quiet);

@@ -4,15 +4,14 @@
 #include "in_place.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
-#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "cli.h"
 #include "clock.h"
 #include "exec.h"
@@ -43,82 +42,6 @@ typedef struct in_place {
 
 // ---- arguments
 
-static bool read_number(double *to, const char *name, const char *text, double least, double most)
-{
-    if (!text_read_real(text, to) || !(*to >= least && *to <= most)) {
-        cli_fail(0, "%s: \"%s\" is not a number from %g to %g", name, text, least, most);
-        return false;
-    }
-    return true;
-}
-
-static bool read_count(double *to, const char *name, const char *text, double most)
-{
-    if (!text_read_integer(text, to) || !(*to >= 1 && *to <= most)) {
-        cli_fail(0, "%s: \"%s\" is not a whole number from 1 to %g", name, text, most);
-        return false;
-    }
-    return true;
-}
-
-static bool read_option(in_place *p, int found, char *const *argv)
-{
-    double every = p->data.every;
-    bool fine = true;
-    switch (found) {
-    case 'm':
-        p->names = optarg;
-        break;
-    case 'o':
-        p->data.options = optarg;
-        break;
-    case 'u':
-        p->data.under = optarg;
-        break;
-    case 'n':
-        fine = read_count(&p->steps, "--steps", optarg, steps_max);
-        break;
-    case 't':
-        fine = read_number(&p->seconds, "--seconds", optarg, 1e-7, seconds_max);
-        break;
-    case 'e':
-        fine = read_count(&every, "--every", optarg, 1e9);
-        p->data.every = (int)every;
-        break;
-    case 'p':
-        fine = read_number(&p->patience, "--patience", optarg, 1e-3, seconds_max);
-        break;
-    case 'j':
-        p->json = optarg;
-        fine = cli_names_file("json", optarg);
-        break;
-    case 'P':
-        p->page = optarg;
-        fine = cli_names_file("report", optarg);
-        break;
-    case 'r':
-        p->record = optarg;
-        fine = cli_names_file("record", optarg) && setenv("SPRAG_RECORD", optarg, 1) == 0;
-        break;
-    case 'M':
-        p->markdown = true;
-        break;
-    case 'w':
-        p->data.whole = true;
-        break;
-    case 'T':
-        p->tune = true;
-        break;
-    case 'q':
-        p->quiet = true;
-        break;
-    default:
-        cli_bad_option(found, argv);
-        return false;
-    }
-    return fine;
-}
-
 // The program is then this command, which steps the model. false: after printing why.
 static bool use_model(in_place *p, char *name)
 {
@@ -137,35 +60,34 @@ static bool use_model(in_place *p, char *name)
 // Returns -1, or the exit code if the command ends here.
 static int read_arguments(in_place *p, int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"help", no_argument, NULL, 'h'},          {"method", required_argument, NULL, 'm'},
-        {"options", required_argument, NULL, 'o'}, {"under", required_argument, NULL, 'u'},
-        {"steps", required_argument, NULL, 'n'},   {"seconds", required_argument, NULL, 't'},
-        {"every", required_argument, NULL, 'e'},   {"patience", required_argument, NULL, 'p'},
-        {"json", required_argument, NULL, 'j'},    {"markdown", no_argument, NULL, 'M'},
-        {"quiet", no_argument, NULL, 'q'},         {"whole", no_argument, NULL, 'w'},
-        {"tune", no_argument, NULL, 'T'},          {"report", required_argument, NULL, 'P'},
-        {"record", required_argument, NULL, 'r'},  {0},
-    };
-    int found, words = 0;
+    double every = p->data.every;
+    const argument all[] = {{"method", 'm', ARGUMENT_TEXT, .to = &p->names},
+                            {"options", 'o', ARGUMENT_TEXT, .to = &p->data.options},
+                            {"under", 0, ARGUMENT_TEXT, .to = &p->data.under},
+                            {"steps", 0, ARGUMENT_COUNT, .to = &p->steps, 1, steps_max},
+                            {"seconds", 0, ARGUMENT_NUMBER, .to = &p->seconds, 1e-7, seconds_max},
+                            {"every", 0, ARGUMENT_COUNT, .to = &every, 1, steps_max},
+                            {"patience", 0, ARGUMENT_NUMBER, .to = &p->patience, 1e-3, seconds_max},
+                            {"json", 0, ARGUMENT_FILE, .to = &p->json},
+                            {"markdown", 0, ARGUMENT_FLAG, .to = &p->markdown},
+                            {"quiet", 'q', ARGUMENT_FLAG, .to = &p->quiet},
+                            {"whole", 0, ARGUMENT_FLAG, .to = &p->data.whole},
+                            {"tune", 0, ARGUMENT_FLAG, .to = &p->tune},
+                            {"report", 0, ARGUMENT_FILE, .to = &p->page},
+                            {"record", 0, ARGUMENT_FILE, .to = &p->record},
+                            {0}};
+    int words = 0; // of sprag, up to "--"
     settings s;
     while (words < argc && strcmp(argv[words], "--") != 0) {
         words++;
     }
-    const char *letters =
-        words < argc ? "+:hm:o:q" : ":hm:o:q"; // +: the options of sprag end there
-    while ((found = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
-        if (found == 'h') {
-            fputs(compare_help, stdout);
-            return EXIT_SUCCESS;
-        }
-        if (optarg && words < argc && optarg == argv[words]) {
-            return cli_fail(EXIT_USAGE, "%s needs a value; see sprag compare --help",
-                            argv[words - 1]);
-        }
-        if (!read_option(p, found, argv)) {
-            return EXIT_USAGE;
-        }
+    int code = arguments_read(all, argc, argv, compare_help, words < argc);
+    if (code >= 0) {
+        return code;
+    }
+    p->data.every = (int)every;
+    if (p->record && setenv("SPRAG_RECORD", p->record, 1) != 0) {
+        return cli_fail(EXIT_FAILURE, "no memory");
     }
     if (optind == argc) {
         return cli_fail(EXIT_USAGE, "the name of a program is missing behind --");

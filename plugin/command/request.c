@@ -1,12 +1,10 @@
 // Reads and checks the arguments of run and compare before anything runs.
 #define _POSIX_C_SOURCE 200809L // setenv
-#include <getopt.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "request.h"
-#include "say.h"
 #include "table.h"
 #include "text.h"
 
@@ -23,16 +21,6 @@ static void list_models(char names[NAMES_MAX])
         length += (size_t)snprintf(names + length, NAMES_MAX - length, "%s%s", i ? ", " : "",
                                    sprag_models[i].name);
     }
-}
-
-static bool read_time(double *time, const char *name, const char *text)
-{
-    if (!text_read_real(text, time) || !(*time >= shortest && *time <= longest)) {
-        cli_fail(0, "%s: \"%s\" is not a time; give seconds from %g to %g", name, text, shortest,
-                 longest);
-        return false;
-    }
-    return true;
 }
 
 static bool add_model(request *r, const char *name)
@@ -130,66 +118,33 @@ static bool choose_models(request *r, int argc, char **argv, bool all)
 
 int request_read(request *r, int argc, char **argv, const char *help, const char *default_methods)
 {
-    static const struct option long_options[] = {
-        {"help", no_argument, NULL, 'h'},          {"method", required_argument, NULL, 'm'},
-        {"options", required_argument, NULL, 'o'}, {"step", required_argument, NULL, 's'},
-        {"seconds", required_argument, NULL, 't'}, {"json", no_argument, NULL, 'j'},
-        {"all", no_argument, NULL, 'a'},           {"record", required_argument, NULL, 'r'},
-        {"report", required_argument, NULL, 'p'},  {"markdown", no_argument, NULL, 'M'},
-        {"whole", no_argument, NULL, 'w'},         {"every", no_argument, NULL, 'P'},
-        {"under", no_argument, NULL, 'P'},         {"steps", no_argument, NULL, 'P'},
-        {"patience", no_argument, NULL, 'P'},      {0},
-    };
-    const char *names = NULL;
-    bool all = false, markdown = false, fine = true;
-    int found;
+    static const char refusal[] = "is an option for programs: sprag compare ... -- PROGRAM";
+    const char *names = NULL, *record = NULL;
+    bool all = false, markdown = false, whole = false; // models are compared whole in any case
     *r = (request){.options = ""};
-    while (fine && (found = getopt_long(argc, argv, ":hm:o:", long_options, NULL)) != -1) {
-        switch (found) {
-        case 'h':
-            fputs(help, stdout);
-            return EXIT_SUCCESS;
-        case 'm':
-            names = optarg;
-            break;
-        case 'o':
-            r->options = optarg;
-            break;
-        case 's':
-            fine = read_time(&r->step, "--step", optarg);
-            break;
-        case 't':
-            fine = read_time(&r->seconds, "--seconds", optarg);
-            break;
-        case 'j':
-            r->json = true;
-            break;
-        case 'a':
-            all = true;
-            break;
-        case 'r':
-            fine = cli_names_file("record", optarg) && setenv("SPRAG_RECORD", optarg, 1) == 0;
-            break;
-        case 'M':
-            markdown = true;
-            break;
-        case 'w': // models are compared so without it
-            break;
-        case 'p':
-            r->report = optarg;
-            fine = cli_names_file("report", optarg);
-            break;
-        case 'P':
-            return cli_fail(EXIT_USAGE,
-                            "%s is an option for programs: sprag compare %s ... -- PROGRAM",
-                            argv[optind - 1], argv[optind - 1]);
-        default:
-            return cli_bad_option(found, argv);
-        }
+    const argument table[] = {{"method", 'm', ARGUMENT_TEXT, .to = &names},
+                              {"options", 'o', ARGUMENT_TEXT, .to = &r->options},
+                              {"step", 0, ARGUMENT_NUMBER, .to = &r->step, shortest, longest},
+                              {"seconds", 0, ARGUMENT_NUMBER, .to = &r->seconds, shortest, longest},
+                              {"json", 0, ARGUMENT_FLAG, .to = &r->json},
+                              {"all", 0, ARGUMENT_FLAG, .to = &all},
+                              {"record", 0, ARGUMENT_FILE, .to = &record},
+                              {"report", 0, ARGUMENT_FILE, .to = &r->report},
+                              {"markdown", 0, ARGUMENT_FLAG, .to = &markdown},
+                              {"whole", 0, ARGUMENT_FLAG, .to = &whole},
+                              {"every", 0, ARGUMENT_REFUSED, .why = refusal},
+                              {"under", 0, ARGUMENT_REFUSED, .why = refusal},
+                              {"steps", 0, ARGUMENT_REFUSED, .why = refusal},
+                              {"patience", 0, ARGUMENT_REFUSED, .why = refusal},
+                              {0}};
+    int code = arguments_read(table, argc, argv, help, false);
+    if (code >= 0) {
+        return code;
     }
-    fine = fine && choose_models(r, argc - optind, argv + optind, all) &&
-           choose_methods(r, names, default_methods);
     table_choose_style(markdown);
+    bool fine = choose_models(r, argc - optind, argv + optind, all) &&
+                choose_methods(r, names, default_methods) &&
+                (!record || setenv("SPRAG_RECORD", record, 1) == 0);
     return fine ? -1 : EXIT_USAGE;
 }
 

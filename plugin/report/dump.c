@@ -3,14 +3,13 @@
 #define _GNU_SOURCE 1 // setenv
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "report_cli.h"
 #include "rerun.h"
 #include "say.h"
@@ -82,24 +81,6 @@ static bool is_written(const char *name, bool *whole)
     return some;
 }
 
-// From the root, since the program may change its directory.
-static bool set_file(const char *name)
-{
-    char directory[PATH_MAX] = "", path[2 * PATH_MAX], pattern[2 * sizeof path];
-    if (*name != '/' && !getcwd(directory, sizeof directory)) {
-        return false;
-    }
-    snprintf(path, sizeof path, "%s%s%s", directory, *directory ? "/" : "", name);
-    size_t length = 0;
-    for (const char *at = path; *at; at++) { // "%p" would be the process id
-        pattern[length++] = *at;
-        pattern[length] = '%';
-        length += *at == '%';
-    }
-    pattern[length] = '\0';
-    return setenv("SPRAG_DUMP", pattern, 1) == 0;
-}
-
 static int run(char **words, int count, bool is_program, const char *options)
 {
     char *all[WORDS_MAX + 8];
@@ -122,10 +103,6 @@ static int run(char **words, int count, bool is_program, const char *options)
 
 int cli_dump(int argc, char **argv)
 {
-    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'},
-                                                 {"options", required_argument, NULL, 'o'},
-                                                 {"step", required_argument, NULL, 's'},
-                                                 {0}};
     const char *options = NULL, *step = NULL, *file = argc > 1 ? argv[1] : "-";
     int named = *file != '-';
     if (named) { // the file comes first, so that -- may separate the program
@@ -133,20 +110,12 @@ int cli_dump(int argc, char **argv)
         argv++;
         argc--;
     }
-    for (int found; (found = getopt_long(argc, argv, "+:ho:", long_options, NULL)) != -1;) {
-        switch (found) {
-        case 'h':
-            fputs(help, stdout);
-            return EXIT_SUCCESS;
-        case 'o':
-            options = optarg;
-            break;
-        case 's':
-            step = optarg;
-            break;
-        default:
-            return cli_bad_option(found, argv);
-        }
+    const argument all[] = {{"options", 'o', ARGUMENT_TEXT, .to = &options},
+                            {"step", 0, ARGUMENT_TEXT, .to = &step},
+                            {0}};
+    int code = arguments_read(all, argc, argv, help, true);
+    if (code >= 0) {
+        return code;
     }
     bool is_program = optind > 1 && optind < argc && !strcmp(argv[optind - 1], "--");
     settings s;
@@ -160,14 +129,15 @@ int cli_dump(int argc, char **argv)
     if (!cli_read_settings(&s, options, false)) {
         return EXIT_USAGE;
     }
-    if (!set_file(file) || (step && setenv("SPRAG_DUMP_STEP", step, 1) != 0)) {
-        return cli_fail(EXIT_FAILURE, "cannot tell the program where to write");
+    if (!cli_set_file("SPRAG_DUMP", file, true) ||
+        (step && setenv("SPRAG_DUMP_STEP", step, 1) != 0)) {
+        return EXIT_FAILURE;
     }
     if (!make_file(file)) {
         return EXIT_FAILURE;
     }
     bool whole = false;
-    int code = run(argv + optind, argc - optind, is_program, options);
+    code = run(argv + optind, argc - optind, is_program, options);
     if (is_written(file, &whole)) {
         if (!whole) {
             return cli_fail(EXIT_FAILURE, "%s: not all of the solve is there", file);

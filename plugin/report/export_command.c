@@ -1,8 +1,8 @@
 // `sprag export`: a recording for other programs.
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "arguments.h"
 #include "export.h"
 #include "report_cli.h"
 #include "say.h"
@@ -33,44 +33,25 @@ static bool print_count(const char *recording, const char **end, char message[RE
 
 int cli_export(int argc, char **argv)
 {
-    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'},
-                                                 {"csv", required_argument, NULL, 'c'},
-                                                 {"gltf", required_argument, NULL, 'g'},
-                                                 {"count", no_argument, NULL, 'n'},
-                                                 {0}};
-    const char *csv = NULL, *gltf = NULL;
+    const char *csv = NULL, *gltf = NULL, *end = NULL;
     char message[REPORT_MESSAGE];
     bool count = false;
-    for (int found; (found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
-        switch (found) {
-        case 'h':
-            fputs(help, stdout);
-            return EXIT_SUCCESS;
-        case 'c':
-            csv = optarg;
-            break;
-        case 'g':
-            gltf = optarg;
-            break;
-        case 'n':
-            count = true;
-            break;
-        default:
-            return cli_bad_option(found, argv);
-        }
+    const argument all[] = {{"csv", 0, ARGUMENT_FILE, .to = &csv},
+                            {"gltf", 0, ARGUMENT_FILE, .to = &gltf},
+                            {"count", 0, ARGUMENT_FLAG, .to = &count},
+                            {0}};
+    int code = arguments_read(all, argc, argv, help, false);
+    if (code >= 0) {
+        return code;
     }
     if (optind + 1 != argc || !(csv || gltf || count)) {
         return cli_fail(EXIT_USAGE, "export takes one recording and --csv, --gltf or --count; see "
                                     "sprag export --help");
     }
-    if (!cli_names_file("csv", csv) || !cli_names_file("gltf", gltf)) {
-        return EXIT_USAGE;
-    }
     const char *recording = argv[optind];
     if ((gltf || (csv && count)) && !cli_can_read_again(recording)) {
         return EXIT_FAILURE;
     }
-    const char *end = NULL;
     if ((csv && !export_csv(recording, csv, &end, message)) ||
         (gltf && !export_gltf(recording, gltf, &end, message)) ||
         (count && !print_count(recording, &end, message))) {

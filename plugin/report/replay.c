@@ -2,7 +2,6 @@
 // The inputs of a run are its command, directory and options, which the recording has, and the rest
 // of the environment and standard input, which it has not.
 #define _GNU_SOURCE 1 // setenv, mkstemp
-#include <getopt.h>
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>
@@ -12,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "film.h"
 #include "report_cli.h"
 #include "rerun.h"
@@ -61,7 +61,7 @@ static bool ends_with(const char *text, const char *end)
 }
 
 // The command itself steps models; every other program is preloaded, or linked to the library.
-static int run_again(json_t *header, char *method, const char *file)
+static int run_again(json_t *header, const char *method, const char *file)
 {
     char *words[WORDS_MAX + 8] = {"exec", "-q"};
     int count = 2;
@@ -83,7 +83,7 @@ static int run_again(json_t *header, char *method, const char *file)
     }
     if (method) {
         words[count++] = "-m";
-        words[count++] = method;
+        words[count++] = (char *)method;
     }
     words[count] = NULL;
     if (!is_sprag) {
@@ -209,7 +209,7 @@ static json_t *header_of(const char *file, long *steps)
     return header;
 }
 
-static int replay(const char *recorded, char *method, const char *again)
+static int replay(const char *recorded, const char *method, const char *again)
 {
     char plan[] = "/tmp/sprag_replay_XXXXXX";
     long steps;
@@ -236,32 +236,20 @@ static bool is_same_file(const char *a, const char *b)
 
 int cli_replay(int argc, char **argv)
 {
-    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'},
-                                                 {"method", required_argument, NULL, 'm'},
-                                                 {"record", required_argument, NULL, 'r'},
-                                                 {0}};
-    const char *kept = NULL;
-    char *method = NULL;
+    const char *kept = NULL, *method = NULL;
     char file[PATH_MAX] = "/tmp/sprag_replay_XXXXXX", directory[PATH_MAX] = "";
-    for (int found; (found = getopt_long(argc, argv, ":hm:", long_options, NULL)) != -1;) {
-        if (found == 'h') {
-            fputs(help, stdout);
-            return EXIT_SUCCESS;
-        }
-        if (found == 'm') {
-            method = optarg;
-        } else if (found == 'r') {
-            kept = optarg;
-        } else {
-            return cli_bad_option(found, argv);
-        }
+    const argument all[] = {{"method", 'm', ARGUMENT_TEXT, .to = &method},
+                            {"record", 0, ARGUMENT_FILE, .to = &kept},
+                            {0}};
+    int code = arguments_read(all, argc, argv, help, false);
+    if (code >= 0) {
+        return code;
     }
     if (optind + 1 != argc) {
         return cli_fail(EXIT_USAGE, "replay takes one recording; see sprag replay --help");
     }
     settings s = settings_defaults();
-    if ((method && !cli_read_method(&s, method, strlen(method))) ||
-        !cli_names_file("record", kept)) {
+    if (method && !cli_read_method(&s, method, strlen(method))) {
         return EXIT_USAGE;
     }
     if (!cli_can_read_again(argv[optind]) || (kept && !cli_can_write(kept))) {
@@ -280,7 +268,7 @@ int cli_replay(int argc, char **argv)
         }
         close(descriptor);
     }
-    int code = replay(argv[optind], method, file);
+    code = replay(argv[optind], method, file);
     if (!kept) {
         unlink(file);
     }

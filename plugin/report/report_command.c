@@ -1,12 +1,12 @@
 // `sprag report`: a page of recordings, and of what `sprag compare --json` has written.
 #define _GNU_SOURCE 1 // mkstemp, setenv
-#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "page.h"
 #include "report_cli.h"
 #include "report_page.h"
@@ -117,18 +117,11 @@ int report_end(const char *file, const json_t *comparison)
 
 int cli_report(int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"help", no_argument, NULL, 'h'}, {"json", required_argument, NULL, 'j'}, {0}};
     const char *json = NULL;
-    for (int found; (found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
-        if (found == 'h') {
-            fputs(help, stdout);
-            return EXIT_SUCCESS;
-        }
-        if (found != 'j') {
-            return cli_bad_option(found, argv);
-        }
-        json = optarg;
+    const argument all[] = {{"json", 0, ARGUMENT_TEXT, .to = &json}, {0}};
+    int code = arguments_read(all, argc, argv, help, false);
+    if (code >= 0) {
+        return code;
     }
     if (optind == argc || (optind + 1 == argc && !json)) {
         return cli_fail(EXIT_USAGE, "report takes the name of the page, and a recording or --json; "

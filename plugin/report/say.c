@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +88,39 @@ bool cli_names_file(const char *option, const char *name)
     return !name || *name;
 }
 
+// Without the 0 at the end. Returns the length.
+static size_t copy_name(char *to, const char *name, bool literal)
+{
+    size_t length = 0;
+    for (const char *at = name; *at; at++) {
+        to[length++] = *at;
+        if (literal && *at == '%') {
+            to[length++] = '%';
+        }
+    }
+    return length;
+}
+
+bool cli_set_file(const char *variable, const char *name, bool literal)
+{
+    char directory[PATH_MAX] = "", value[4 * PATH_MAX + 2];
+    if (strlen(name) >= PATH_MAX) {
+        cli_fail(0, "the name %s is too long", name);
+        return false;
+    }
+    if (*name != '/' && !getcwd(directory, sizeof directory)) {
+        cli_fail(0, "cannot tell the current directory: %s", strerror(errno));
+        return false;
+    }
+    size_t length = copy_name(value, directory, true);
+    if (*directory) {
+        value[length++] = '/';
+    }
+    length += copy_name(value + length, name, literal);
+    value[length] = '\0';
+    return setenv(variable, value, 1) == 0 || cli_fail(0, "no memory");
+}
+
 bool cli_can_read_again(const char *name)
 {
     struct stat is;
@@ -113,21 +146,6 @@ bool cli_can_write(const char *name)
     }
     close(descriptor);
     return !is_new || unlink(name) == 0;
-}
-
-int cli_bad_option(int found, char *const *argv)
-{
-    const char *last = argv[optind - 1];
-    bool is_long = last[0] == '-' && last[1] == '-';
-    if (found == ':') {
-        return cli_fail(EXIT_USAGE, "%s needs a value; see sprag %s --help", last, argv[0]);
-    }
-    if (is_long || !optopt) {
-        return cli_fail(EXIT_USAGE, "%s is not an option of %s; see sprag %s --help", last, argv[0],
-                        argv[0]);
-    }
-    return cli_fail(EXIT_USAGE, "-%c is not an option of %s; see sprag %s --help", optopt, argv[0],
-                    argv[0]);
 }
 
 static bool read_over(settings *s, const char *options, const char *where)

@@ -22,16 +22,17 @@ void cli_note_end(const char *recording, const char *end);
 // false, after a message: the name behind the option is empty. NULL: the option was not given.
 bool cli_names_file(const char *option, const char *name);
 
+// Sets the variable of a program to the name of a file, from the root, since the program may change
+// its directory. A "%" of the directory is doubled, so that "%p" there is no process id; literal:
+// one of the name too. false, after a message: it cannot be set.
+bool cli_set_file(const char *variable, const char *name, bool literal);
+
 // false, after a message: the file is a pipe, which ends when it has been read once. Does not wait
 // for its writer.
 bool cli_can_read_again(const char *name);
 
 // false, after a message: the file cannot be written. To be asked before a run whose end writes it.
 bool cli_can_write(const char *name);
-
-// Prints which option getopt_long has refused; its option string begins with ':' or "+:". Returns
-// EXIT_USAGE.
-int cli_bad_option(int found, char *const *argv);
 
 // Reads SPRAG_OPTIONS, then options (NULL for none), over the defaults. "help" prints the options
 // and ends the program. Returns false after printing why, when one of the two cannot be read, or
