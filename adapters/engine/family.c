@@ -1,8 +1,6 @@
 // The table of families (family.h), and how each of them fills in the rows of a joint.
 #include "family.h"
 
-#include <stdint.h>
-
 // ---- dxJoint::getInfo2
 
 typedef void in_pairs_fn(dJointID, dReal rate, dReal erp, int J_skip, dReal *J1, dReal *J2,

@@ -1,6 +1,5 @@
 // ODE's own step in parts: it finds the islands, and a stock stepper takes one of them.
 #define _GNU_SOURCE // a recursive mutex
-#include "layout.h"
 #include "symbols.h"
 
 #include <pthread.h>

@@ -4,8 +4,6 @@
 //
 // The gyroscopic torque does no work on the spin that it turns, but it would on one that a contact
 // has changed: it acts first, and contacts hit and rebound from what it leaves.
-#include <math.h>
-#include <string.h>
 
 #include "island.h"
 #include "kinematics.h"

@@ -1,11 +1,9 @@
 // Contact joints -> contacts, with the meaning that dxJointContact::getInfo2 gives to every surface
 // parameter; only the friction bound is a cone (an ellipse) where ODE has a pyramid.
 #include <math.h>
-#include <string.h>
 
 #include "island.h"
 #include "kinematics.h"
-#include "linalg.h"
 
 // The ERP from which on the solver may soften a contact fully. Softness lets a contact sink, and
 // ERP lifts it again; at ODE's default of 0.2 both are in balance. Greater: contacts with the

@@ -7,7 +7,6 @@
 // before the step, scaled as in load_stiffness.c. As rows they are soft: lambda = (u - t v) / (step
 // / a). The levers of the anchors on their bodies have the stiffness of load_stiffness.c besides.
 #include <math.h>
-#include <string.h>
 
 #include "island.h"
 #include "island_constants.h"

@@ -1,7 +1,6 @@
 // One island of ODE -> a contact problem: its bodies, contacts and rows, read in stock's order.
 #include <float.h>
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "island.h"

@@ -5,7 +5,6 @@
 
 #include "island.h"
 #include "linalg.h"
-#include "mover.h"
 #include "spin.h"
 #include "spinners.h"
 

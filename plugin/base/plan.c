@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "environment.h"
 #include "message.h"
 #include "text.h"
 

@@ -7,7 +7,6 @@
 
 #include "in_place.h"
 #include "judge.h"
-#include "say.h"
 
 const sample *comparison_sample(const comparison *c, long state, int method)
 {

@@ -1,7 +1,6 @@
 // The JSON of a comparison in place; plugin/README.md describes it.
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
 #include <string.h>
 
 #include "in_place_print.h"

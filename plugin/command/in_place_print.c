@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "say.h"
 #include "table.h"
 
 enum { LABEL, UNIT, RIGHT, FIRST }; // columns; one per method from FIRST on

@@ -4,7 +4,6 @@
 
 #include "linalg.h"
 #include "residual.h"
-#include "vectors6.h"
 #include "yardstick_parts.h"
 
 enum { ROWS_MAX = 6 };

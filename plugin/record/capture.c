@@ -6,7 +6,6 @@
 #include "frame_state.h"
 #include "island.h"
 #include "linalg.h"
-#include "recorded_contacts.h"
 
 // Values of the identity of a body: m/s, rad/s, how it moves at the end of the step about its place
 // at the start, at the origin; 1: no BODY has described it.

@@ -4,7 +4,6 @@
 #define SPRAG_IDENTITIES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "hash.h"

@@ -7,7 +7,6 @@
 
 #include "array.h"
 #include "geom_layout.h"
-#include "linalg.h"
 #include "ode.h"
 
 // An ODE without triangle meshes has no such function.

@@ -3,7 +3,6 @@
 #include "symmetric3.h"
 
 #include <float.h>
-#include <math.h>
 #include <string.h>
 
 #include "linalg.h"

@@ -1,6 +1,5 @@
 #include "mover.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "linalg.h"

@@ -3,7 +3,6 @@
 // whole steps, takes 2 nv + nu of its steps. Arms hang on motorised hinges, of which the last link
 // lies on the floor. Links are boxes of 1 kg: stout ones, and thin ones, whose inertia is so small
 // that joints draw them tight (load_stiffness.c).
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -8,7 +8,6 @@
 // steps, and the time that stock would take to the error of ess: beyond its runs, by the order that
 // its error has at the last of them.
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "bench.h"
