@@ -200,27 +200,7 @@ static inline void motorised_cube(void)
     fall(&s);
 }
 
-// ---- tables of tests
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
-
-typedef struct entry {
-    const TTest *test;
-    int count;
-} entry;
-
-static inline void add_case(Suite *suite, const char *name, const entry *entries, int count)
-{
-    TCase *tcase = tcase_create(name);
-    tcase_add_checked_fixture(tcase, NULL, free_scratch);
-    tcase_set_timeout(tcase, 60);
-    for (int i = 0; i < count; i++) {
-        tcase_add_loop_test(tcase, entries[i].test, 0, entries[i].count);
-    }
-    suite_add_tcase(suite, tcase);
-}
-
 #define ADD_CASE(suite, name, ...)                                                                 \
-    add_case((suite), (name), (const entry[]){__VA_ARGS__}, COUNT(((const entry[]){__VA_ARGS__})))
+    ADD_TESTS_WITH((suite), (name), NULL, free_scratch, __VA_ARGS__)
 
 #endif

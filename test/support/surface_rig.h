@@ -10,8 +10,6 @@
 #include "start.h"
 #include "suite.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
 static const double G = 9.81; // m/s^2
 
 enum { CONTACTS = 8, CORNERS = 4, BODIES = 8 };
@@ -137,10 +135,5 @@ static inline void setup(void)
     start_ode();
     dSetMessageHandler(quiet); // stock: "LCP internal error, s <= 0"
 }
-
-typedef struct entry {
-    const TTest *test;
-    int count;
-} entry;
 
 #endif

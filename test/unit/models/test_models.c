@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -378,27 +377,21 @@ static void setup(void)
 
 int main(void)
 {
-    TCase *every = tcase_create("every model"), *ours = tcase_create("ours");
-    TCase *names = tcase_create("names");
-    TCase *const cases[] = {every, ours, names};
     Suite *suite = suite_create("models");
     int models = 0;
     while (sprag_models[models].name) {
         models++;
     }
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        suite_add_tcase(suite, cases[i]);
+    TCase *const cases[] = {
+        ADD_TESTS(suite, "every model", {stays_finite_and_gives_the_same_bits_twice, models}),
+        ADD_TESTS(suite, "ours", {solves_it_all_and_measures_are_good, models},
+                  {figures_are_of_models, 1}, {rests_for_a_minute, 5}, {one_way_is_good_too, 6},
+                  {jointed_bodies_advance, 1}),
+        ADD_TESTS(suite, "names", {finds_models_by_name, 1}, {finds_no_other_names, 1}),
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
         tcase_add_checked_fixture(cases[i], setup, dCloseODE);
-        tcase_set_timeout(cases[i], getenv("SPRAG_STEPS") ? 3600 : 120);
+        tcase_set_timeout(cases[i], getenv("SPRAG_STEPS") ? 3600 : CASE_SECONDS);
     }
-    tcase_add_loop_test(every, stays_finite_and_gives_the_same_bits_twice, 0, models);
-    tcase_add_loop_test(ours, solves_it_all_and_measures_are_good, 0, models);
-    tcase_add_test(ours, figures_are_of_models);
-    tcase_add_loop_test(ours, rests_for_a_minute, 0, 5);
-    tcase_add_loop_test(ours, one_way_is_good_too, 0, 6);
-    tcase_add_test(ours, jointed_bodies_advance);
-    tcase_add_test(names, finds_models_by_name);
-    tcase_add_test(names, finds_no_other_names);
-
     return run_suite(suite);
 }

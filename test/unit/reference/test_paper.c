@@ -210,20 +210,11 @@ START_TEST(the_same_bits_twice)
 }
 END_TEST
 
-static Suite *suite(void)
-{
-    Suite *all = suite_create("Algorithm 1");
-    TCase *tests = tcase_create("all");
-    tcase_add_test(tests, positions_go_first);
-    tcase_add_test(tests, falls_flat_and_rests);
-    tcase_add_test(tests, touching_bodies_may_leave_the_plane);
-    tcase_add_test(tests, unsupported_geoms_are_refused);
-    tcase_add_test(tests, the_same_bits_twice);
-    suite_add_tcase(all, tests);
-    return all;
-}
-
 int main(void)
 {
-    return run_suite(suite());
+    Suite *suite = suite_create("Algorithm 1");
+    ADD_TESTS(suite, "all", {positions_go_first, 1}, {falls_flat_and_rests, 1},
+              {touching_bodies_may_leave_the_plane, 1}, {unsupported_geoms_are_refused, 1},
+              {the_same_bits_twice, 1});
+    return run_suite(suite);
 }

@@ -173,11 +173,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("family");
-    TCase *all = tcase_create("all");
-    tcase_add_loop_test(all, rows_of_older_releases, 0, 2);
-    tcase_add_test(all, surface_of_12);
-    tcase_add_test(all, parameters_of_12);
-    tcase_add_test(all, the_running_ode_is_of_16);
-    suite_add_tcase(suite, all);
+    ADD_TESTS(suite, "all", {rows_of_older_releases, 2}, {surface_of_12, 1}, {parameters_of_12, 1},
+              {the_running_ode_is_of_16, 1});
     return run_suite(suite);
 }

@@ -38,9 +38,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("runtime");
-    TCase *all = tcase_create("all");
-    tcase_add_test(all, the_running_ode_is_the_known_one);
-    tcase_add_test(all, lists_are_known_by_neighbours);
-    suite_add_tcase(suite, all);
+    ADD_TESTS(suite, "all", {the_running_ode_is_the_known_one, 1},
+              {lists_are_known_by_neighbours, 1});
     return run_suite(suite);
 }

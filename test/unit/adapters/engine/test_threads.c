@@ -825,25 +825,14 @@ static void setup(void)
 
 int main(void)
 {
-    TCase *pool = tcase_create("pool"), *worlds = tcase_create("worlds");
-    TCase *memory = tcase_create("memory");
-    TCase *const cases[] = {pool, worlds, memory};
     Suite *suite = suite_create("threads");
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        suite_add_tcase(suite, cases[i]);
-        tcase_add_checked_fixture(cases[i], setup, dCloseODE);
-        tcase_set_timeout(cases[i], 120);
-    }
-    tcase_add_loop_test(pool, a_pool_changes_no_bit, 0, 2 * POOLED);
-    tcase_add_test(pool, few_islands_wake_no_thread);
-    tcase_add_test(pool, calls_that_are_refused_change_nothing);
-    tcase_add_test(pool, a_pool_may_change_between_steps);
-    tcase_add_test(pool, a_settled_pool_allocates_nothing);
-    tcase_add_loop_test(worlds, worlds_come_and_go_in_threads, 0, METHODS);
-    tcase_add_test(worlds, methods_live_side_by_side);
-    tcase_add_test(worlds, stock_takes_islands_in_threads);
-    tcase_add_test(worlds, worlds_with_pools_in_threads);
-    tcase_add_loop_test(memory, worlds_may_share_working_memory, 0, 2);
-    tcase_add_loop_test(memory, the_memory_manager_is_the_programs, 0, 2);
+    ADD_TESTS_WITH(suite, "pool", setup, dCloseODE, {a_pool_changes_no_bit, 2 * POOLED},
+                   {few_islands_wake_no_thread, 1}, {calls_that_are_refused_change_nothing, 1},
+                   {a_pool_may_change_between_steps, 1}, {a_settled_pool_allocates_nothing, 1});
+    ADD_TESTS_WITH(suite, "worlds", setup, dCloseODE, {worlds_come_and_go_in_threads, METHODS},
+                   {methods_live_side_by_side, 1}, {stock_takes_islands_in_threads, 1},
+                   {worlds_with_pools_in_threads, 1});
+    ADD_TESTS_WITH(suite, "memory", setup, dCloseODE, {worlds_may_share_working_memory, 2},
+                   {the_memory_manager_is_the_programs, 2});
     return run_suite(suite);
 }

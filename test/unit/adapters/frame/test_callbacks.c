@@ -492,20 +492,14 @@ static void teardown(void)
 
 int main(void)
 {
-    TCase *forces = tcase_create("forces");
     Suite *suite = suite_create("callbacks");
-    suite_add_tcase(suite, forces);
-    tcase_add_checked_fixture(forces, setup, teardown);
-    tcase_add_loop_test(forces, forces_set_in_moved_callbacks_act_as_in_stock, 0,
-                        BODIES * METHODS * STEPPERS);
-    tcase_add_loop_test(forces, changes_in_moved_callbacks_take_effect_as_in_stock, 0,
-                        BODIES * 2 * STEPPERS * 2);
-    tcase_add_loop_test(forces, a_force_that_is_not_finite_is_left_out, 0, METHODS);
-    tcase_add_loop_test(forces, forces_set_in_mid_step_are_the_next_steps, 0, 4);
-    tcase_add_loop_test(forces, forces_outlast_a_waking, 0, METHODS - 1);
-    TCase *destroys = tcase_create("destroys");
-    suite_add_tcase(suite, destroys);
-    tcase_add_checked_fixture(destroys, setup, teardown);
-    tcase_add_loop_test(destroys, what_stock_survives_does_not_end_the_program, 0, ACTS * PLACES);
+    ADD_TESTS_WITH(suite, "forces", setup, teardown,
+                   {forces_set_in_moved_callbacks_act_as_in_stock, BODIES * METHODS * STEPPERS},
+                   {changes_in_moved_callbacks_take_effect_as_in_stock, BODIES * 2 * STEPPERS * 2},
+                   {a_force_that_is_not_finite_is_left_out, METHODS},
+                   {forces_set_in_mid_step_are_the_next_steps, 4},
+                   {forces_outlast_a_waking, METHODS - 1});
+    ADD_TESTS_WITH(suite, "destroys", setup, teardown,
+                   {what_stock_survives_does_not_end_the_program, ACTS * PLACES});
     return run_suite(suite);
 }

@@ -168,15 +168,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("bodies");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup, dCloseODE);
-    tcase_set_timeout(all, 60);
-    tcase_add_loop_test(all, free_velocity_is_stock, 0, FLYERS);
-    tcase_add_test(all, inertia_is_turned_into_world_axes);
-    tcase_add_test(all, kinematic_body_keeps_its_velocity);
-    tcase_add_loop_test(all, odd_inertia_turns_as_in_stock, 0, 4);
-    tcase_add_test(all, finds_a_body_that_is_not_finite);
-    tcase_add_loop_test(all, takes_a_force_that_is_not_finite_as_zero, 0, 3);
+    ADD_TESTS_WITH(suite, "all", setup, dCloseODE, {free_velocity_is_stock, FLYERS},
+                   {inertia_is_turned_into_world_axes, 1}, {kinematic_body_keeps_its_velocity, 1},
+                   {odd_inertia_turns_as_in_stock, 4}, {finds_a_body_that_is_not_finite, 1},
+                   {takes_a_force_that_is_not_finite_as_zero, 3});
     return run_suite(suite);
 }

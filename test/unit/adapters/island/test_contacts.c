@@ -409,18 +409,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("contacts");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup, dCloseODE);
-    tcase_set_timeout(all, 60);
-    tcase_add_loop_test(all, contacts_agree_with_the_rows_of_stock, 0, 3);
-    tcase_add_test(all, bias_is_that_of_the_world);
-    tcase_add_loop_test(all, bounces_above_the_threshold, 0, 5);
-    tcase_add_test(all, coefficients_are_those_of_the_rows);
-    tcase_add_loop_test(all, frame_is_orthonormal, 0, 7);
-    tcase_add_loop_test(all, crushed_bodies_slide_apart, 0, 3);
-    tcase_add_test(all, surfaces_are_seen_from_either_body);
-    tcase_add_test(all, odd_surfaces_still_hold);
-    tcase_add_test(all, drops_invalid_contacts);
+    ADD_TESTS_WITH(suite, "all", setup, dCloseODE, {contacts_agree_with_the_rows_of_stock, 3},
+                   {bias_is_that_of_the_world, 1}, {bounces_above_the_threshold, 5},
+                   {coefficients_are_those_of_the_rows, 1}, {frame_is_orthonormal, 7},
+                   {crushed_bodies_slide_apart, 3}, {surfaces_are_seen_from_either_body, 1},
+                   {odd_surfaces_still_hold, 1}, {drops_invalid_contacts, 1});
     return run_suite(suite);
 }

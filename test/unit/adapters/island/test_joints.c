@@ -140,11 +140,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("joints");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup, dCloseODE);
-    tcase_set_timeout(all, 60);
-    tcase_add_loop_test(all, rows_are_those_of_the_joint, 0, JOINT_KINDS);
-    tcase_add_loop_test(all, motors_at_their_stops_push_the_bodies, 0, 3);
+    ADD_TESTS_WITH(suite, "all", setup, dCloseODE, {rows_are_those_of_the_joint, JOINT_KINDS},
+                   {motors_at_their_stops_push_the_bodies, 3});
     return run_suite(suite);
 }

@@ -186,14 +186,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("pull");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup, dCloseODE);
-    tcase_set_timeout(all, 60);
-    tcase_add_test(all, finds_its_way_in_a_large_island);
-    tcase_add_test(all, refuses_a_stranger);
-    tcase_add_test(all, endless_softness_holds_nothing);
-    tcase_add_test(all, a_kept_solution_has_room_for_touches);
-    tcase_add_loop_test(all, stock_steps_one_island, 0, 2);
+    ADD_TESTS_WITH(suite, "all", setup, dCloseODE, {finds_its_way_in_a_large_island, 1},
+                   {refuses_a_stranger, 1}, {endless_softness_holds_nothing, 1},
+                   {a_kept_solution_has_room_for_touches, 1}, {stock_steps_one_island, 2});
     return run_suite(suite);
 }

@@ -256,12 +256,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("push");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup, dCloseODE);
-    tcase_set_timeout(all, 60);
-    tcase_add_loop_test(all, push_moves_bodies_as_stock, 0, PUSHES);
-    tcase_add_loop_test(all, feedback_is_stock, 0, JOINT_KINDS);
-    tcase_add_test(all, contact_feedback_is_the_force);
+    ADD_TESTS_WITH(suite, "all", setup, dCloseODE, {push_moves_bodies_as_stock, PUSHES},
+                   {feedback_is_stock, JOINT_KINDS}, {contact_feedback_is_the_force, 1});
     return run_suite(suite);
 }

@@ -1,9 +1,7 @@
 // Contacts by the hundred between the same two bodies are reduced, and act as before.
 #include <check.h>
-#include <math.h>
 
 #include "islands.h"
-#include "linalg.h"
 
 enum { SIDE = 15, MANY = SIDE * SIDE, FEW = 100, ROOM = 4 * MANY };
 
@@ -158,13 +156,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("reduce");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_test(all, ordinary_numbers_stay);
-    tcase_add_test(all, the_outline_and_the_deepest_stay);
-    tcase_add_test(all, those_that_stay_stand_for_the_others);
-    tcase_add_test(all, kinds_are_apart);
-    tcase_add_test(all, rolling_friction_is_of_the_surface);
-    tcase_add_test(all, copies_count_once);
+    ADD_TESTS(suite, "all", {ordinary_numbers_stay, 1}, {the_outline_and_the_deepest_stay, 1},
+              {those_that_stay_stand_for_the_others, 1}, {kinds_are_apart, 1},
+              {rolling_friction_is_of_the_surface, 1}, {copies_count_once, 1});
     return run_suite(suite);
 }

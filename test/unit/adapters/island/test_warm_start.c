@@ -195,14 +195,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("warm_start");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup, dCloseODE);
-    tcase_set_timeout(all, 60);
-    tcase_add_test(all, remembers_by_pair);
-    tcase_add_test(all, forces_of_a_pair_go_to_the_nearest);
-    tcase_add_test(all, remembers_all_parts_of_a_pair);
-    tcase_add_test(all, remembers_rows);
-    tcase_add_test(all, remembers_many);
+    ADD_TESTS_WITH(suite, "all", setup, dCloseODE, {remembers_by_pair, 1},
+                   {forces_of_a_pair_go_to_the_nearest, 1}, {remembers_all_parts_of_a_pair, 1},
+                   {remembers_rows, 1}, {remembers_many, 1});
     return run_suite(suite);
 }

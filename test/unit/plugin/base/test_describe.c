@@ -5,7 +5,6 @@
 
 #include "describe.h"
 #include "ode.h"
-#include "start.h"
 #include "suite.h"
 
 static char text[DESCRIPTION_MAX];
@@ -72,10 +71,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("describe");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup, teardown);
-    tcase_add_test(all, bodies_have_numbers);
-    tcase_add_test(all, shapes_and_joints_have_names);
+    ADD_TESTS_WITH(suite, "all", setup, teardown, {bodies_have_numbers, 1},
+                   {shapes_and_joints_have_names, 1});
     return run_suite(suite);
 }

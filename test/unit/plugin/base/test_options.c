@@ -206,16 +206,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("options");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup, teardown);
-    tcase_set_timeout(all, 60);
-    tcase_add_test(all, reads_options);
-    tcase_add_loop_test(all, refuses_options_and_says_why, 0, BAD_OPTIONS);
-    tcase_add_loop_test(all, takes_a_string_whole_or_not_at_all, 0, BAD_OPTIONS);
-    tcase_add_test(all, a_method_may_have_a_number);
-    tcase_add_test(all, later_options_win);
-    tcase_add_test(all, asks_for_a_world_and_a_string);
-    tcase_add_test(all, help_lists_the_defaults);
+    ADD_TESTS_WITH(suite, "all", setup, teardown, {reads_options, 1},
+                   {refuses_options_and_says_why, BAD_OPTIONS},
+                   {takes_a_string_whole_or_not_at_all, BAD_OPTIONS},
+                   {a_method_may_have_a_number, 1}, {later_options_win, 1},
+                   {asks_for_a_world_and_a_string, 1}, {help_lists_the_defaults, 1});
     return run_suite(suite);
 }

@@ -484,30 +484,16 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("comparison in place");
-    TCase *all = tcase_create("all");
-    tcase_set_timeout(all, 120);
-    suite_add_tcase(suite, all);
-    tcase_add_loop_test(all, leaves_the_bits_of_the_program, 0, 14);
-    tcase_add_loop_test(all, leaves_the_bits_under_our_method, 0, 2);
-    tcase_add_test(all, leaves_files_pipes_and_output);
-    tcase_add_test(all, leaves_children_and_their_signals);
-    tcase_add_test(all, writes_no_statistics_of_children);
-    tcase_add_test(all, records_the_run_of_the_program);
-    tcase_add_loop_test(all, tells_what_became_of_children, 0, 4);
-    tcase_add_test(all, says_that_a_program_cannot_fork);
-    tcase_add_test(all, ends_the_program_after_its_steps);
-    tcase_add_test(all, refuses_a_stock_stepper_that_it_cannot_force);
-    tcase_add_test(all, measures_with_one_yardstick);
-    tcase_add_test(all, children_start_warm);
-    tcase_add_test(all, compares_whole_runs);
-    tcase_add_test(all, plots_the_residual_of_all_methods);
-    tcase_add_test(all, tunes_stock);
-    tcase_add_test(all, tunes_stock_on_a_model);
-    tcase_add_loop_test(all, refuses_bad_arguments, 0, 17);
-    tcase_add_test(all, tables_are_as_wide_as_columns_says);
-    tcase_add_test(all, the_method_that_others_are_judged_by_gets_no_verdict);
-    tcase_add_test(all, prints_markdown);
-    tcase_add_test(all, colours_and_progress_are_for_terminals);
-    tcase_add_test(all, rows_come_back_as_they_were);
+    ADD_TESTS(suite, "all", {leaves_the_bits_of_the_program, 14},
+              {leaves_the_bits_under_our_method, 2}, {leaves_files_pipes_and_output, 1},
+              {leaves_children_and_their_signals, 1}, {writes_no_statistics_of_children, 1},
+              {records_the_run_of_the_program, 1}, {tells_what_became_of_children, 4},
+              {says_that_a_program_cannot_fork, 1}, {ends_the_program_after_its_steps, 1},
+              {refuses_a_stock_stepper_that_it_cannot_force, 1}, {measures_with_one_yardstick, 1},
+              {children_start_warm, 1}, {compares_whole_runs, 1},
+              {plots_the_residual_of_all_methods, 1}, {tunes_stock, 1}, {tunes_stock_on_a_model, 1},
+              {refuses_bad_arguments, 17}, {tables_are_as_wide_as_columns_says, 1},
+              {the_method_that_others_are_judged_by_gets_no_verdict, 1}, {prints_markdown, 1},
+              {colours_and_progress_are_for_terminals, 1}, {rows_come_back_as_they_were, 1});
     return run_in_directory(suite);
 }

@@ -541,25 +541,15 @@ static void prepare(void)
 int main(void)
 {
     Suite *suite = suite_create("yardstick");
-    TCase *all = tcase_create("all");
-    tcase_add_checked_fixture(all, prepare, teardown);
-    suite_add_tcase(suite, all);
-    tcase_add_test(all, free_fall_makes_no_energy);
-    tcase_add_test(all, energy_is_not_known_under_forces_of_the_program);
-    tcase_add_test(all, tells_velocity_without_a_force);
-    tcase_add_test(all, tells_errors_of_joints);
-    tcase_add_test(all, leaves_motors_out);
-    tcase_add_loop_test(all, tells_the_share_of_the_cone, 0, 3);
-    tcase_add_loop_test(all, tells_the_residual_of_stock, 0, 2);
-    tcase_add_test(all, the_residual_is_not_known_under_damping);
-    tcase_add_test(all, tells_slip_of_contacts_that_stick);
-    tcase_add_loop_test(all, leaves_the_bits_of_a_program, 0, 4);
-    tcase_add_test(all, tells_the_creep_of_bodies_at_rest);
-    tcase_add_test(all, the_creep_of_others_outlasts_a_destroyed_body);
-    tcase_add_test(all, creep_keeps_few_places);
-    tcase_add_test(all, survives_joints_that_a_step_destroys);
-    tcase_add_test(all, gives_feedback_back);
-    tcase_add_loop_test(all, a_snapshot_brings_the_bits_back, 0, 2);
-    tcase_add_test(all, memory_of_forces_travels);
+    ADD_TESTS_WITH(suite, "all", prepare, teardown, {free_fall_makes_no_energy, 1},
+                   {energy_is_not_known_under_forces_of_the_program, 1},
+                   {tells_velocity_without_a_force, 1}, {tells_errors_of_joints, 1},
+                   {leaves_motors_out, 1}, {tells_the_share_of_the_cone, 3},
+                   {tells_the_residual_of_stock, 2}, {the_residual_is_not_known_under_damping, 1},
+                   {tells_slip_of_contacts_that_stick, 1}, {leaves_the_bits_of_a_program, 4},
+                   {tells_the_creep_of_bodies_at_rest, 1},
+                   {the_creep_of_others_outlasts_a_destroyed_body, 1}, {creep_keeps_few_places, 1},
+                   {survives_joints_that_a_step_destroys, 1}, {gives_feedback_back, 1},
+                   {a_snapshot_brings_the_bits_back, 2}, {memory_of_forces_travels, 1});
     return run_suite(suite);
 }

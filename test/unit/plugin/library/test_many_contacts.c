@@ -128,9 +128,6 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("many contacts");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_loop_test(all, it_stands, 0, METHODS);
-    tcase_add_loop_test(all, bounded_friction_adds_up, 0, METHODS);
+    ADD_TESTS(suite, "all", {it_stands, METHODS}, {bounded_friction_adds_up, METHODS});
     return run_suite(suite);
 }

@@ -405,14 +405,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("memory");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup, teardown);
-    tcase_set_timeout(all, 120);
-    tcase_add_loop_test(all, a_step_without_memory_is_done_or_undone, 0,
-                        METHODS * EXTRAS * WARM * 2);
-    tcase_add_test(all, threads_without_memory_are_done_without);
-    tcase_add_loop_test(all, derivatives_without_memory_are_right_or_refused, 0, 4);
-    tcase_add_loop_test(all, the_check_at_start_needs_no_memory_of_ode, 0, 12);
+    ADD_TESTS_WITH(suite, "all", setup, teardown,
+                   {a_step_without_memory_is_done_or_undone, METHODS * EXTRAS * WARM * 2},
+                   {threads_without_memory_are_done_without, 1},
+                   {derivatives_without_memory_are_right_or_refused, 4},
+                   {the_check_at_start_needs_no_memory_of_ode, 12});
     return run_suite(suite);
 }

@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <elf.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -800,50 +799,23 @@ END_TEST
 
 int main(void)
 {
-    TCase *each = tcase_create("with either stepper"), *once = tcase_create("once");
     Suite *suite = suite_create("preload");
-    suite_add_tcase(suite, each);
-    suite_add_tcase(suite, once);
-    tcase_set_timeout(each, 60);
-    tcase_set_timeout(once, 60);
-    const TTest *const with_each[] = {
-        steps_by_our_method,
-        gives_the_same_bits_twice,
-        is_stock_under_method_ode,
-        leaves_random_numbers_as_stock_does,
-        calls_back_and_gives_feedback,
-        catches_a_stepper_from_dlsym,
-        steps_two_worlds_at_once,
-        steps_a_world_with_a_pool,
-        forgets_a_destroyed_world,
-        outlives_main,
-        says_nothing,
-        works_when_linked_before_ode,
-        works_on_a_module_with_local_names,
-        works_as_an_archive,
-        exec_is_preload,
-        ends_on_options_that_it_cannot_read,
-        prints_the_options_and_ends,
-        passes_unknown_calls_on,
-        passes_on_an_archive_that_it_does_not_know,
-        passes_on_single_precision,
-        passes_on_another_layout,
-        steps_as_webots_does,
-        steps_a_layout_that_is_not_altered,
-        steps_an_ode_bound_symbolically,
-        serves_the_first_of_two_odes,
-    };
-    for (size_t i = 0; i < sizeof with_each / sizeof with_each[0]; i++) {
-        tcase_add_loop_test(each, with_each[i], 0, 2);
-    }
-    tcase_add_loop_test(once, floats_as_on_webots_water, 0, 3);
-    tcase_add_loop_test(once, knows_no_water_of_quick_steps, 0, 2);
-    tcase_add_loop_test(once, throws_on_webots_water_as_told, 0, 2);
-    tcase_add_test(once, leaves_other_programs_alone);
-    tcase_add_test(once, opens_no_file_when_loaded);
-    tcase_add_test(once, works_in_python);
-    tcase_add_test(once, exec_warns_about_a_static_program);
-    tcase_add_test(once, command_takes_iterations);
-
+    ADD_TESTS(suite, "with either stepper", {steps_by_our_method, 2},
+              {gives_the_same_bits_twice, 2}, {is_stock_under_method_ode, 2},
+              {leaves_random_numbers_as_stock_does, 2}, {calls_back_and_gives_feedback, 2},
+              {catches_a_stepper_from_dlsym, 2}, {steps_two_worlds_at_once, 2},
+              {steps_a_world_with_a_pool, 2}, {forgets_a_destroyed_world, 2}, {outlives_main, 2},
+              {says_nothing, 2}, {works_when_linked_before_ode, 2},
+              {works_on_a_module_with_local_names, 2}, {works_as_an_archive, 2},
+              {exec_is_preload, 2}, {ends_on_options_that_it_cannot_read, 2},
+              {prints_the_options_and_ends, 2}, {passes_unknown_calls_on, 2},
+              {passes_on_an_archive_that_it_does_not_know, 2}, {passes_on_single_precision, 2},
+              {passes_on_another_layout, 2}, {steps_as_webots_does, 2},
+              {steps_a_layout_that_is_not_altered, 2}, {steps_an_ode_bound_symbolically, 2},
+              {serves_the_first_of_two_odes, 2});
+    ADD_TESTS(suite, "once", {floats_as_on_webots_water, 3}, {knows_no_water_of_quick_steps, 2},
+              {throws_on_webots_water_as_told, 2}, {leaves_other_programs_alone, 1},
+              {opens_no_file_when_loaded, 1}, {works_in_python, 1},
+              {exec_warns_about_a_static_program, 1}, {command_takes_iterations, 1});
     return run_in_directory(suite);
 }

@@ -667,19 +667,15 @@ static void teardown(void)
 
 int main(void)
 {
-    TCase *random = tcase_create("random");
     Suite *suite = suite_create("random");
-    suite_add_tcase(suite, random);
+    TCase *random = ADD_TESTS(suite, "random", {random_worlds_are_solved, RANDOM_WORLDS},
+                              {random_worlds_are_stepped, RANDOM_WORLDS},
+                              {random_worlds_repeat, RANDOM_WORLDS / REPEATED},
+                              {random_stiffnesses_are_solved, SURFACE_WORLDS},
+                              {random_worlds_are_solved_one_way, SURFACE_WORLDS},
+                              {passive_worlds_keep_their_momentum, PASSIVE_WORLDS},
+                              {joints_that_disagree_are_solved, 2});
     tcase_add_checked_fixture(random, setup, teardown);
-    tcase_set_timeout(random, 60);
-    tcase_add_loop_test(random, random_worlds_are_solved, 0, RANDOM_WORLDS);
-    tcase_add_loop_test(random, random_worlds_are_stepped, 0, RANDOM_WORLDS);
-    tcase_add_loop_test(random, random_worlds_repeat, 0, RANDOM_WORLDS / REPEATED);
-    tcase_add_loop_test(random, random_stiffnesses_are_solved, 0, SURFACE_WORLDS);
-    tcase_add_loop_test(random, random_worlds_are_solved_one_way, 0, SURFACE_WORLDS);
-    tcase_add_loop_test(random, passive_worlds_keep_their_momentum, 0, PASSIVE_WORLDS);
     tcase_add_loop_test(random, weak_motors_are_solved, WEAK_FIRST, WEAK_END);
-    tcase_add_loop_test(random, joints_that_disagree_are_solved, 0, 2);
-
     return run_suite(suite);
 }

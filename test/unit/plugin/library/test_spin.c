@@ -334,20 +334,12 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("spin");
-    TCase *flight = tcase_create("flight"), *held = tcase_create("held");
+    ADD_TESTS(suite, "flight", {flight_keeps_energy_and_momentum, 5 * MOMENTS},
+              {symmetric_flight_is_exact, 1}, {flight_without_gyroscopic_torque, 1},
+              {flight_is_damped_capped_and_reported, 1}, {plates_are_discs_in_half_turns, 1});
+    ADD_TESTS(suite, "held", {gyroscope_precesses, 4}, {uneven_gyroscope_does_not_rise, 6},
+              {top_stands, 3 * TOPS}, {turns_about_the_axis_keep_their_rate, 3},
+              {elastic_impacts_of_spinning_bricks_win_nothing, 1});
     dInitODE2(0);
-    tcase_set_timeout(flight, 120);
-    tcase_add_loop_test(flight, flight_keeps_energy_and_momentum, 0, 5 * MOMENTS);
-    tcase_add_test(flight, symmetric_flight_is_exact);
-    tcase_add_test(flight, flight_without_gyroscopic_torque);
-    tcase_add_test(flight, flight_is_damped_capped_and_reported);
-    suite_add_tcase(suite, flight);
-    tcase_add_test(flight, plates_are_discs_in_half_turns);
-    tcase_add_loop_test(held, gyroscope_precesses, 0, 4);
-    tcase_add_loop_test(held, uneven_gyroscope_does_not_rise, 0, 6);
-    tcase_add_loop_test(held, top_stands, 0, 3 * TOPS);
-    tcase_add_loop_test(held, turns_about_the_axis_keep_their_rate, 0, 3);
-    tcase_add_test(held, elastic_impacts_of_spinning_bricks_win_nothing);
-    suite_add_tcase(suite, held);
     return run_suite(suite);
 }

@@ -823,35 +823,22 @@ END_TEST
 
 int main(void)
 {
-    TCase *motion = tcase_create("motion");
-    TCase *rest = tcase_create("besides"), *wrong = tcase_create("what goes wrong");
-    TCase *const cases[] = {motion, rest, wrong};
     Suite *suite = suite_create("step");
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        suite_add_tcase(suite, cases[i]);
-        tcase_add_checked_fixture(cases[i], setup, teardown);
-        tcase_set_timeout(cases[i], 60);
-    }
-    tcase_add_loop_test(motion, joint_moves_as_in_stock, 0, JOINT_KINDS * JOINT_LIKES);
-    tcase_add_loop_test(motion, joint_holds_as_well_as_in_stock, 0, JOINT_KINDS * JOINT_LIKES);
-    tcase_add_test(motion, free_bodies_fly_as_in_stock);
-    tcase_add_loop_test(motion, small_forces_count_at_any_speed, 0, 4);
-    tcase_add_loop_test(motion, little_friction_counts_at_any_speed, 0, 3);
-    tcase_add_test(rest, bodies_sleep_and_wake_as_in_stock);
-    tcase_add_test(motion, a_kinematic_body_carries_others);
-    tcase_add_test(rest, moved_callbacks_come_in_stocks_order);
-    tcase_add_test(rest, contact_feedback_carries_the_weight);
-    tcase_add_loop_test(rest, shared_feedback_is_that_of_stocks_joint, 0, 2 * SHARINGS);
-    tcase_add_test(rest, quick_step_draws_stocks_random_numbers);
-    tcase_add_loop_test(rest, a_settled_scene_allocates_nothing, 0, SETTLING);
-    tcase_add_loop_test(wrong, bodies_without_a_problem_fly, 0, 2);
-    tcase_add_loop_test(wrong, bodies_without_a_finite_solution_fly, 0, 2);
-    tcase_add_loop_test(wrong, rows_that_depend_on_one_another_hold, 0, EVERY_METHOD);
-    tcase_add_loop_test(wrong, joints_of_any_masses_leave_the_world_finite, 0, EVERY_METHOD);
-    tcase_add_loop_test(wrong, however_rough_a_box_stays, 0, 9);
-    tcase_add_test(wrong, bodies_that_are_not_finite_do_not_move);
-    tcase_add_loop_test(wrong, bad_forces_leave_the_world_finite, 0, 5);
-    tcase_add_loop_test(wrong, odd_masses_leave_the_world_finite, 0, 8);
-
+    ADD_TESTS_WITH(suite, "motion", setup, teardown,
+                   {joint_moves_as_in_stock, JOINT_KINDS * JOINT_LIKES},
+                   {joint_holds_as_well_as_in_stock, JOINT_KINDS * JOINT_LIKES},
+                   {free_bodies_fly_as_in_stock, 1}, {small_forces_count_at_any_speed, 4},
+                   {little_friction_counts_at_any_speed, 3}, {a_kinematic_body_carries_others, 1});
+    ADD_TESTS_WITH(
+        suite, "besides", setup, teardown, {bodies_sleep_and_wake_as_in_stock, 1},
+        {moved_callbacks_come_in_stocks_order, 1}, {contact_feedback_carries_the_weight, 1},
+        {shared_feedback_is_that_of_stocks_joint, 2 * SHARINGS},
+        {quick_step_draws_stocks_random_numbers, 1}, {a_settled_scene_allocates_nothing, SETTLING});
+    ADD_TESTS_WITH(suite, "what goes wrong", setup, teardown, {bodies_without_a_problem_fly, 2},
+                   {bodies_without_a_finite_solution_fly, 2},
+                   {rows_that_depend_on_one_another_hold, EVERY_METHOD},
+                   {joints_of_any_masses_leave_the_world_finite, EVERY_METHOD},
+                   {however_rough_a_box_stays, 9}, {bodies_that_are_not_finite_do_not_move, 1},
+                   {bad_forces_leave_the_world_finite, 5}, {odd_masses_leave_the_world_finite, 8});
     return run_suite(suite);
 }

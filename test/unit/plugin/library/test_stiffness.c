@@ -390,28 +390,16 @@ END_TEST
 
 int main(void)
 {
-    const entry tests[] = {
+    Suite *suite = suite_create("stiffness");
+    ADD_TESTS_WITH(
+        suite, "all", setup, dCloseODE,
         {depth_under_load_follows_the_stiffness, 2 * COUNT(stiffnesses) * COUNT(steps)},
-        {dissipation_is_hunt_and_crossleys, COUNT(dissipations)},
-        {bounce_stays_newtons, 1},
-        {the_surface_wins_over_the_world, 1},
-        {stiction_is_that_of_the_surface, 3},
-        {any_stiffness_is_solved, 48},
-        {odd_parameters_are_reported_once, COUNT(odd)},
-        {setters_take_the_place_of_odes, 1},
-        {stock_steps_alike_with_our_parameters, 8},
+        {dissipation_is_hunt_and_crossleys, COUNT(dissipations)}, {bounce_stays_newtons, 1},
+        {the_surface_wins_over_the_world, 1}, {stiction_is_that_of_the_surface, 3},
+        {any_stiffness_is_solved, 48}, {odd_parameters_are_reported_once, COUNT(odd)},
+        {setters_take_the_place_of_odes, 1}, {stock_steps_alike_with_our_parameters, 8},
         {schemes_agree_on_a_sliding_box, 1},
         {one_way_ignores_the_effect_of_friction_on_its_bound, 2},
-        {one_way_stiffness_is_explicit, 1},
-        {one_way_reports_too_high_a_stiffness_once, 1},
-    };
-    Suite *suite = suite_create("stiffness");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup, dCloseODE);
-    tcase_set_timeout(all, 60);
-    for (int i = 0; i < COUNT(tests); i++) {
-        tcase_add_loop_test(all, tests[i].test, 0, tests[i].count);
-    }
+        {one_way_stiffness_is_explicit, 1}, {one_way_reports_too_high_a_stiffness_once, 1});
     return run_suite(suite);
 }

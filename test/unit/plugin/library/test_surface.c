@@ -388,30 +388,15 @@ END_TEST
 
 int main(void)
 {
-    const entry tests[] = {
-        {anisotropic_friction_is_an_ellipse, COUNT(headings)},
-        {infinite_friction_holds, 2},
-        {plain_mu_is_a_force, 8},
-        {a_flush_cube_is_held_at_once, 3},
-        {slip_creeps_in_proportion, 4},
-        {moving_surface_takes_along, 2},
-        {surface_moves_along_its_normal, 1},
-        {spinning_friction_is_a_torque, 2},
-        {rolling_friction_is_a_torque, 4},
-        {bounce_is_to_a_ten_thousandth, BOUNCES},
-        {slow_impacts_do_not_bounce, 1},
-        {soft_contact_sinks_as_in_stock, COUNT(soft)},
-        {rigid_contact_sinks_by_its_effective_stiffness, COUNT(steps)},
-        {units_are_arbitrary, 2 * COUNT(units)},
-        {slopes_hold_for_a_minute, COUNT(slopes)},
-    };
     Suite *suite = suite_create("surface");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup, dCloseODE);
-    tcase_set_timeout(all, 60);
-    for (int i = 0; i < COUNT(tests); i++) {
-        tcase_add_loop_test(all, tests[i].test, 0, tests[i].count);
-    }
+    ADD_TESTS_WITH(
+        suite, "all", setup, dCloseODE, {anisotropic_friction_is_an_ellipse, COUNT(headings)},
+        {infinite_friction_holds, 2}, {plain_mu_is_a_force, 8}, {a_flush_cube_is_held_at_once, 3},
+        {slip_creeps_in_proportion, 4}, {moving_surface_takes_along, 2},
+        {surface_moves_along_its_normal, 1}, {spinning_friction_is_a_torque, 2},
+        {rolling_friction_is_a_torque, 4}, {bounce_is_to_a_ten_thousandth, BOUNCES},
+        {slow_impacts_do_not_bounce, 1}, {soft_contact_sinks_as_in_stock, COUNT(soft)},
+        {rigid_contact_sinks_by_its_effective_stiffness, COUNT(steps)},
+        {units_are_arbitrary, 2 * COUNT(units)}, {slopes_hold_for_a_minute, COUNT(slopes)});
     return run_suite(suite);
 }

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "models.h"
 #include "plugin_scene.h"
 #include "sprag_recording.h"
 
@@ -467,19 +466,12 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("recording");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup_recording, teardown_recording);
-    tcase_set_timeout(all, 120);
-    tcase_add_test(all, poses_are_those_of_ode);
-    tcase_add_test(all, contacts_carry_the_weight_and_tell_stick_from_slip);
-    tcase_add_test(all, the_header_describes_the_tables);
-    tcase_add_test(all, shapes_are_recorded_once);
-    tcase_add_test(all, a_contact_without_geoms_names_none);
-    tcase_add_test(all, a_new_body_gets_a_new_number);
-    tcase_add_test(all, the_feedback_of_the_program_is_its_own);
-    tcase_add_test(all, whole_frames_are_read_wherever_the_file_ends);
-    tcase_add_test(all, damage_does_no_harm);
-    tcase_add_test(all, longer_entries_are_read);
+    ADD_TESTS_WITH(suite, "all", setup_recording, teardown_recording, {poses_are_those_of_ode, 1},
+                   {contacts_carry_the_weight_and_tell_stick_from_slip, 1},
+                   {the_header_describes_the_tables, 1}, {shapes_are_recorded_once, 1},
+                   {a_contact_without_geoms_names_none, 1}, {a_new_body_gets_a_new_number, 1},
+                   {the_feedback_of_the_program_is_its_own, 1},
+                   {whole_frames_are_read_wherever_the_file_ends, 1}, {damage_does_no_harm, 1},
+                   {longer_entries_are_read, 1});
     return run_suite(suite);
 }

@@ -4,7 +4,6 @@
 #include <check.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "plugin_scene.h"
@@ -191,11 +190,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("solve_file");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup_solve, teardown_solve);
-    tcase_add_test(all, a_failed_solve_is_written_whole);
-    tcase_add_test(all, the_fields_leave_nothing_out);
-    tcase_add_test(all, the_largest_solve_of_a_step_is_written);
+    ADD_TESTS_WITH(suite, "all", setup_solve, teardown_solve, {a_failed_solve_is_written_whole, 1},
+                   {the_fields_leave_nothing_out, 1}, {the_largest_solve_of_a_step_is_written, 1});
     return run_suite(suite);
 }

@@ -155,11 +155,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("export");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup_export, teardown_export);
-    tcase_add_test(all, csv_has_every_number);
-    tcase_add_test(all, gltf_has_a_moving_node_for_each_body);
-    tcase_add_test(all, a_film_keeps_as_many_frames_as_it_may);
+    ADD_TESTS_WITH(suite, "all", setup_export, teardown_export, {csv_has_every_number, 1},
+                   {gltf_has_a_moving_node_for_each_body, 1},
+                   {a_film_keeps_as_many_frames_as_it_may, 1});
     return run_suite(suite);
 }

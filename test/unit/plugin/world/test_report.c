@@ -121,13 +121,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("report");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup, teardown);
-    tcase_set_timeout(all, 60);
-    tcase_add_test(all, statistics_describe_the_step);
-    tcase_add_test(all, statistics_of_stock_count_steps);
-    tcase_add_test(all, statistics_fill_as_much_as_the_caller_has);
-    tcase_add_test(all, statistics_need_a_struct_size);
+    ADD_TESTS_WITH(suite, "all", setup, teardown, {statistics_describe_the_step, 1},
+                   {statistics_of_stock_count_steps, 1},
+                   {statistics_fill_as_much_as_the_caller_has, 1},
+                   {statistics_need_a_struct_size, 1});
     return run_suite(suite);
 }

@@ -707,29 +707,17 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("world");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, setup, teardown);
-    tcase_set_timeout(all, 60);
-    tcase_add_loop_test(all, stock_methods_are_stock, 0, 6);
-    tcase_add_test(all, worlds_have_methods_of_their_own);
-    tcase_add_test(all, method_can_change_between_steps);
-    tcase_add_loop_test(all, callbacks_leave_a_step_alone, 0, 3);
-    tcase_add_loop_test(all, callbacks_destroy_worlds, 0, 6);
-    tcase_add_test(all, threads_step_worlds_at_once);
-    tcase_add_loop_test(all, a_wall_bears_a_beam, 0, BEAMS);
-    tcase_add_loop_test(all, a_wall_bears_a_load, 0, LOADS);
-    tcase_add_loop_test(all, a_wall_that_rebounds_wins_nothing, 0, 3);
-    tcase_add_loop_test(all, leaning_planks_rest, 0, 2);
-    tcase_add_loop_test(all, effort_bounds_the_sweeps_of_heaps, 0, 4);
-    tcase_add_test(all, quick_step_iterations_are_sweeps);
-    tcase_add_test(all, a_new_world_at_an_old_address_starts_afresh);
-    tcase_add_loop_test(all, a_bad_step_is_odes_own_error, 0, 4);
-    tcase_add_test(all, a_child_can_step_by_stock);
-    tcase_add_test(all, a_step_of_no_world_is_odes_own_error);
-    tcase_add_test(all, sprag_world_step_is_a_step_too);
-    tcase_add_test(all, options_reach_the_solver);
-    tcase_add_test(all, working_memory_is_the_programs);
-    tcase_add_test(all, bodies_come_and_go);
+    ADD_TESTS_WITH(suite, "all", setup, teardown, {stock_methods_are_stock, 6},
+                   {worlds_have_methods_of_their_own, 1}, {method_can_change_between_steps, 1},
+                   {callbacks_leave_a_step_alone, 3}, {callbacks_destroy_worlds, 6},
+                   {threads_step_worlds_at_once, 1}, {a_wall_bears_a_beam, BEAMS},
+                   {a_wall_bears_a_load, LOADS}, {a_wall_that_rebounds_wins_nothing, 3},
+                   {leaning_planks_rest, 2}, {effort_bounds_the_sweeps_of_heaps, 4},
+                   {quick_step_iterations_are_sweeps, 1},
+                   {a_new_world_at_an_old_address_starts_afresh, 1},
+                   {a_bad_step_is_odes_own_error, 4}, {a_child_can_step_by_stock, 1},
+                   {a_step_of_no_world_is_odes_own_error, 1}, {sprag_world_step_is_a_step_too, 1},
+                   {options_reach_the_solver, 1}, {working_memory_is_the_programs, 1},
+                   {bodies_come_and_go, 1});
     return run_suite(suite);
 }

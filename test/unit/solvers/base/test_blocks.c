@@ -1,6 +1,5 @@
 // The block-sparse factorisation against dense LAPACK, on graphs of every shape that islands take.
 #include <check.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "blocks.h"
@@ -624,29 +623,18 @@ END_TEST
 
 int main(void)
 {
-    TCase *numbers = tcase_create("numbers"), *pattern = tcase_create("pattern");
     Suite *suite = suite_create("blocks");
-    suite_add_tcase(suite, numbers);
-    suite_add_tcase(suite, pattern);
-    tcase_add_checked_fixture(numbers, NULL, free_scratch);
-    tcase_add_checked_fixture(pattern, NULL, free_scratch);
-    tcase_add_loop_test(numbers, agrees_with_lapack_on_every_shape, 0, 2 * SHAPES);
-    tcase_add_loop_test(numbers, symmetric_and_general_agree, 0, SHAPES);
-    tcase_add_loop_test(numbers, stays_stable_when_badly_scaled, 0, 8 * SHAPES);
-    tcase_add_loop_test(numbers, pivots_inside_the_diagonal_blocks, 0, SHAPES);
-    tcase_add_test(numbers, many_right_hand_sides_by_one_factorisation);
-    tcase_add_loop_test(numbers, panels_of_right_hand_sides, 0, SHAPES);
-    tcase_add_test(numbers, one_analysis_serves_many_matrices);
-    tcase_add_loop_test(numbers, names_an_entry_that_is_not_finite, 0, 3);
-    tcase_add_loop_test(numbers, names_a_matrix_that_is_not_definite, 0, 40);
-    tcase_add_loop_test(numbers, names_a_row_of_zeros, 0, 40);
-    tcase_add_test(numbers, names_bodies_without_constraint);
-    tcase_add_loop_test(pattern, trees_do_not_fill, 0, 15);
-    tcase_add_test(pattern, dense_is_full);
-    tcase_add_test(pattern, edges_count_once);
-    tcase_add_test(pattern, a_grid_fills_less_than_half_its_band);
-    tcase_add_loop_test(pattern, the_pattern_is_consistent, 0, SHAPES);
-    tcase_add_loop_test(pattern, analysis_is_the_same_twice, 0, SHAPES);
-    tcase_add_test(pattern, scratch_stops_growing);
+    ADD_TESTS_WITH(
+        suite, "numbers", NULL, free_scratch, {agrees_with_lapack_on_every_shape, 2 * SHAPES},
+        {symmetric_and_general_agree, SHAPES}, {stays_stable_when_badly_scaled, 8 * SHAPES},
+        {pivots_inside_the_diagonal_blocks, SHAPES},
+        {many_right_hand_sides_by_one_factorisation, 1}, {panels_of_right_hand_sides, SHAPES},
+        {one_analysis_serves_many_matrices, 1}, {names_an_entry_that_is_not_finite, 3},
+        {names_a_matrix_that_is_not_definite, 40}, {names_a_row_of_zeros, 40},
+        {names_bodies_without_constraint, 1});
+    ADD_TESTS_WITH(suite, "pattern", NULL, free_scratch, {trees_do_not_fill, 15},
+                   {dense_is_full, 1}, {edges_count_once, 1},
+                   {a_grid_fills_less_than_half_its_band, 1}, {the_pattern_is_consistent, SHAPES},
+                   {analysis_is_the_same_twice, SHAPES}, {scratch_stops_growing, 1});
     return run_suite(suite);
 }

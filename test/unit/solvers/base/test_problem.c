@@ -2,7 +2,6 @@
 // results; and the scratch memory that all solvers take from.
 #include <check.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "problems.h"
 #include "scratch.h"
@@ -414,35 +413,22 @@ START_TEST(scratch_begins_anew_after_free)
 }
 END_TEST
 
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
-
 int main(void)
 {
-    TCase *check = tcase_create("check"), *wrench = tcase_create("wrench"),
-          *memory = tcase_create("scratch");
     Suite *suite = suite_create("problem");
-    suite_add_tcase(suite, check);
-    suite_add_tcase(suite, wrench);
-    suite_add_tcase(suite, memory);
-    tcase_add_checked_fixture(memory, NULL, free_scratch);
-    tcase_add_test(check, accepts_a_good_problem);
-    tcase_add_test(check, accepts_a_problem_of_nothing);
-    tcase_add_loop_test(check, names_a_bad_number, 0, COUNT(faults));
-    tcase_add_loop_test(check, names_a_bad_number_of_things, 0, COUNT(bad_counts));
-    tcase_add_loop_test(check, accepts_values_at_the_limit, 0, COUNT(limits));
-    tcase_add_test(check, accepts_a_row_of_one_force);
-    tcase_add_test(check, refuses_an_inertia_with_two_negative_moments);
-    tcase_add_test(check, names_the_first_fault);
-    tcase_add_test(check, keeps_to_the_size_of_the_message);
-    tcase_add_test(check, every_result_has_a_name);
-    tcase_add_test(wrench, wrench_of_a_contact_by_hand);
-    tcase_add_loop_test(wrench, wrench_has_the_power_of_the_force, 0, 10);
-    tcase_add_test(memory, scratch_is_aligned_zeroed_and_apart);
-    tcase_add_test(memory, scratch_joins_its_chunks_and_stops_growing);
-    tcase_add_test(memory, scratch_keeps_what_was_taken_when_it_grows);
-    tcase_add_test(memory, scratch_gives_nothing_of_something);
-    tcase_add_loop_test(memory, scratch_fails_on_a_size_that_overflows, 0, COUNT(huge));
-    tcase_add_test(memory, scratch_fails_on_a_negative_count);
-    tcase_add_test(memory, scratch_begins_anew_after_free);
+    ADD_TESTS(suite, "check", {accepts_a_good_problem, 1}, {accepts_a_problem_of_nothing, 1},
+              {names_a_bad_number, COUNT(faults)},
+              {names_a_bad_number_of_things, COUNT(bad_counts)},
+              {accepts_values_at_the_limit, COUNT(limits)}, {accepts_a_row_of_one_force, 1},
+              {refuses_an_inertia_with_two_negative_moments, 1}, {names_the_first_fault, 1},
+              {keeps_to_the_size_of_the_message, 1}, {every_result_has_a_name, 1});
+    ADD_TESTS(suite, "wrench", {wrench_of_a_contact_by_hand, 1},
+              {wrench_has_the_power_of_the_force, 10});
+    ADD_TESTS_WITH(suite, "scratch", NULL, free_scratch, {scratch_is_aligned_zeroed_and_apart, 1},
+                   {scratch_joins_its_chunks_and_stops_growing, 1},
+                   {scratch_keeps_what_was_taken_when_it_grows, 1},
+                   {scratch_gives_nothing_of_something, 1},
+                   {scratch_fails_on_a_size_that_overflows, COUNT(huge)},
+                   {scratch_fails_on_a_negative_count, 1}, {scratch_begins_anew_after_free, 1});
     return run_suite(suite);
 }

@@ -481,38 +481,30 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("residual");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, NULL, free_scratch);
-    tcase_add_test(all, nothing_has_no_residual);
-    tcase_add_test(all, a_cube_that_rests_on_its_corners_has_none);
-    tcase_add_test(all, a_missing_force_is_a_momentum_error_of_its_speed);
-    tcase_add_test(all, a_missing_torque_counts_by_its_energy);
-    tcase_add_test(all, a_kinematic_body_must_keep_its_velocity);
-    tcase_add_test(all, a_force_on_a_point_that_separates_is_a_normal_error);
-    tcase_add_test(all, an_approach_without_force_is_a_normal_error_of_its_speed);
-    tcase_add_test(all, a_force_that_pulls_is_a_normal_error);
-    tcase_add_test(all, bias_and_compliance_belong_to_the_law);
-    tcase_add_test(all, softness_of_the_problem_belongs_to_the_law);
-    tcase_add_loop_test(all, hunt_and_crossleys_force_at_its_velocity_has_none, 0, 4);
-    tcase_add_loop_test(all, friction_of_the_cone_against_the_slip_has_none, 0, 5);
-    tcase_add_test(all, friction_of_an_arm_has_none_whatever_the_inertia);
-    tcase_add_test(all, an_elliptic_cone_takes_the_most_energy);
-    tcase_add_test(all, friction_beyond_the_cone_is_an_error_of_what_is_beyond);
-    tcase_add_test(all, slip_of_what_could_stick_is_an_error_of_its_speed);
-    tcase_add_test(all, friction_across_the_slip_is_an_error);
-    tcase_add_test(all, an_infinite_coefficient_lets_nothing_slip);
-    tcase_add_test(all, a_force_as_bound_needs_no_normal_force);
-    tcase_add_test(all, axes_of_different_kinds_are_bounded_one_by_one);
-    tcase_add_test(all, a_moving_surface_takes_along);
-    tcase_add_test(all, rolling_and_spinning_friction_count_too);
-    tcase_add_test(all, a_row_between_its_bounds_holds_its_rate);
-    tcase_add_test(all, a_row_at_its_bound_may_be_behind);
-    tcase_add_test(all, nobody_can_move_what_two_kinematic_bodies_do);
-    tcase_add_test(all, the_gap_bounds_the_error_of_the_velocity);
-    tcase_add_test(all, the_gap_of_turning_is_that_of_its_inertia);
-    tcase_add_test(all, the_gap_of_friction_is_the_power_that_it_should_take);
-    tcase_add_test(all, masses_and_frames_of_reference_do_not_matter);
-    tcase_add_loop_test(all, what_is_not_finite_is_infinitely_wrong, 0, 3);
+    ADD_TESTS_WITH(
+        suite, "all", NULL, free_scratch, {nothing_has_no_residual, 1},
+        {a_cube_that_rests_on_its_corners_has_none, 1},
+        {a_missing_force_is_a_momentum_error_of_its_speed, 1},
+        {a_missing_torque_counts_by_its_energy, 1}, {a_kinematic_body_must_keep_its_velocity, 1},
+        {a_force_on_a_point_that_separates_is_a_normal_error, 1},
+        {an_approach_without_force_is_a_normal_error_of_its_speed, 1},
+        {a_force_that_pulls_is_a_normal_error, 1}, {bias_and_compliance_belong_to_the_law, 1},
+        {softness_of_the_problem_belongs_to_the_law, 1},
+        {hunt_and_crossleys_force_at_its_velocity_has_none, 4},
+        {friction_of_the_cone_against_the_slip_has_none, 5},
+        {friction_of_an_arm_has_none_whatever_the_inertia, 1},
+        {an_elliptic_cone_takes_the_most_energy, 1},
+        {friction_beyond_the_cone_is_an_error_of_what_is_beyond, 1},
+        {slip_of_what_could_stick_is_an_error_of_its_speed, 1},
+        {friction_across_the_slip_is_an_error, 1}, {an_infinite_coefficient_lets_nothing_slip, 1},
+        {a_force_as_bound_needs_no_normal_force, 1},
+        {axes_of_different_kinds_are_bounded_one_by_one, 1}, {a_moving_surface_takes_along, 1},
+        {rolling_and_spinning_friction_count_too, 1}, {a_row_between_its_bounds_holds_its_rate, 1},
+        {a_row_at_its_bound_may_be_behind, 1}, {nobody_can_move_what_two_kinematic_bodies_do, 1},
+        {the_gap_bounds_the_error_of_the_velocity, 1},
+        {the_gap_of_turning_is_that_of_its_inertia, 1},
+        {the_gap_of_friction_is_the_power_that_it_should_take, 1},
+        {masses_and_frames_of_reference_do_not_matter, 1},
+        {what_is_not_finite_is_infinitely_wrong, 3});
     return run_suite(suite);
 }

@@ -79,10 +79,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("symmetric3");
-    TCase *tests = tcase_create("matrices");
-    tcase_add_loop_test(tests, eigenvectors_diagonalise, 0, 30);
-    tcase_add_loop_test(tests, a_diagonal_matrix_stays, 0, 3);
-    tcase_add_loop_test(tests, skew_share_is_that_of_the_metric, 0, 8);
-    suite_add_tcase(suite, tests);
+    ADD_TESTS(suite, "matrices", {eigenvectors_diagonalise, 30}, {a_diagonal_matrix_stays, 3},
+              {skew_share_is_that_of_the_metric, 8});
     return run_suite(suite);
 }

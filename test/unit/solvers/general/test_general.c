@@ -761,32 +761,18 @@ int main(void)
 {
     record_count = load("data/stribeck/reference.jsonl", records);
     Suite *suite = suite_create("general");
-    TCase *interface = tcase_create("interface");
-    tcase_set_timeout(interface, 60);
-    tcase_add_test(interface, bad_entries_are_named);
-    tcase_add_test(interface, bad_sizes_and_missing_arrays_are_named);
-    tcase_add_test(interface, bad_options_are_named);
-    tcase_add_test(interface, failure_returns_the_best_iterate);
-    tcase_add_loop_test(interface, without_memory_nothing_is_touched, 0, 2);
-    tcase_add_test(interface, failure_has_its_history);
-    tcase_add_test(interface, more_updates_are_no_worse);
-    tcase_add_loop_test(interface, max_iterations_bounds_the_work, 0, 2);
-    tcase_add_loop_test(interface, theta_max_bounds_the_turns, 0, 2);
-    tcase_add_loop_test(interface, ok_means_that_it_balances, 0, 8);
-    tcase_add_loop_test(interface, outputs_are_optional, 0, 2);
-    tcase_add_test(interface, missing_arguments_are_named);
-    tcase_add_test(interface, threads_do_not_matter);
-    tcase_add_test(interface, enormous_and_tiny_entries_have_a_result);
-    tcase_add_test(interface, history_lists_every_update);
-    tcase_add_test(interface, same_problem_gives_the_same_bits);
-    tcase_add_loop_test(interface, order_and_space_do_not_matter, 0, 4);
-    tcase_add_loop_test(interface, scratch_stops_growing, 0, 2);
-    suite_add_tcase(suite, interface);
-    TCase *many = tcase_create("cubes and families");
-    tcase_set_timeout(many, 60);
-    tcase_add_loop_test(many, cubes_have_the_known_sums, 0, 4 * SIZES);
-    tcase_add_loop_test(many, random_problems_are_solved, 0, (int)(sizeof quicks / sizeof *quicks));
-    suite_add_tcase(suite, many);
+    ADD_TESTS(suite, "interface", {bad_entries_are_named, 1},
+              {bad_sizes_and_missing_arrays_are_named, 1}, {bad_options_are_named, 1},
+              {failure_returns_the_best_iterate, 1}, {without_memory_nothing_is_touched, 2},
+              {failure_has_its_history, 1}, {more_updates_are_no_worse, 1},
+              {max_iterations_bounds_the_work, 2}, {theta_max_bounds_the_turns, 2},
+              {ok_means_that_it_balances, 8}, {outputs_are_optional, 2},
+              {missing_arguments_are_named, 1}, {threads_do_not_matter, 1},
+              {enormous_and_tiny_entries_have_a_result, 1}, {history_lists_every_update, 1},
+              {same_problem_gives_the_same_bits, 1}, {order_and_space_do_not_matter, 4},
+              {scratch_stops_growing, 2});
+    ADD_TESTS(suite, "cubes and families", {cubes_have_the_known_sums, 4 * SIZES},
+              {random_problems_are_solved, COUNT(quicks)});
     int code = run_suite(suite);
     for (int i = 0; i < record_count; i++) {
         json_decref(records[i]);

@@ -427,23 +427,15 @@ int main(void)
 {
     record_count = load("data/stribeck/reference.jsonl", records);
     Suite *suite = suite_create("general_reference");
-    TCase *reference = tcase_create("reference");
-    tcase_set_timeout(reference, 60);
-    tcase_add_test(reference, all_records_are_there);
-    tcase_add_loop_test(reference, every_reference_problem_is_solved, 0, record_count);
-    tcase_add_test(reference, limiter_is_that_of_the_original);
-    suite_add_tcase(suite, reference);
-    TCase *original = tcase_create("unit tests of the original");
-    tcase_add_test(original, limiter_unit_tests_of_the_original);
-    tcase_add_test(original, limiter_stops_where_the_circle_is_crossed);
-    tcase_add_test(original, limiter_turns_by_theta_max_at_most);
-    tcase_add_test(original, pizza_saver_sticks_below_its_friction_moment);
-    tcase_add_test(original, pizza_saver_slides_above_it);
-    tcase_add_test(original, pizza_saver_without_legs_is_free);
-    tcase_add_test(original, cylinder_rolls);
-    tcase_add_test(original, cylinder_slides);
-    tcase_add_test(original, empty_world_is_solved);
-    suite_add_tcase(suite, original);
+    ADD_TESTS(suite, "reference", {all_records_are_there, 1},
+              {every_reference_problem_is_solved, record_count},
+              {limiter_is_that_of_the_original, 1});
+    ADD_TESTS(suite, "unit tests of the original", {limiter_unit_tests_of_the_original, 1},
+              {limiter_stops_where_the_circle_is_crossed, 1},
+              {limiter_turns_by_theta_max_at_most, 1},
+              {pizza_saver_sticks_below_its_friction_moment, 1}, {pizza_saver_slides_above_it, 1},
+              {pizza_saver_without_legs_is_free, 1}, {cylinder_rolls, 1}, {cylinder_slides, 1},
+              {empty_world_is_solved, 1});
     int code = run_suite(suite);
     for (int i = 0; i < record_count; i++) {
         json_decref(records[i]);

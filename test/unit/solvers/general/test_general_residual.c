@@ -91,11 +91,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("general_residual");
-    TCase *cases = tcase_create("measure");
-    tcase_add_loop_test(cases, roots_have_none, 0, 12);
-    tcase_add_loop_test(cases, deviations_are_measured, 0, 12);
-    tcase_add_test(cases, the_scale_is_what_the_step_changes);
-    suite_add_tcase(suite, cases);
+    ADD_TESTS(suite, "measure", {roots_have_none, 12}, {deviations_are_measured, 12},
+              {the_scale_is_what_the_step_changes, 1});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;

@@ -272,11 +272,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("jacobian");
-    TCase *derivative = tcase_create("derivative");
-    tcase_add_loop_test(derivative, matrix_is_the_derivative_of_the_residual, 0, 4);
-    tcase_add_loop_test(derivative, matrix_is_the_derivative_at_rest, 0, 4);
-    tcase_add_test(derivative, regimes_are_as_drawn);
-    suite_add_tcase(suite, derivative);
+    ADD_TESTS(suite, "derivative", {matrix_is_the_derivative_of_the_residual, 4},
+              {matrix_is_the_derivative_at_rest, 4}, {regimes_are_as_drawn, 1});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;

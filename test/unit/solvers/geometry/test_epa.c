@@ -58,12 +58,9 @@ int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
     Suite *suite = suite_create("epa");
-    TCase *exact = tcase_create("exact");
+    TCase *exact = ADD_TESTS(suite, "exact", {depth_of_polytopes_is_the_least_over_all_facets, 1},
+                             {depth_of_cylinders_is_the_least_that_a_search_finds, 1},
+                             {normal_and_points_bear_the_distance_out, 1});
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
-    tcase_set_timeout(exact, 120);
-    tcase_add_test(exact, depth_of_polytopes_is_the_least_over_all_facets);
-    tcase_add_test(exact, depth_of_cylinders_is_the_least_that_a_search_finds);
-    tcase_add_test(exact, normal_and_points_bear_the_distance_out);
-    suite_add_tcase(suite, exact);
     return run_suite(suite);
 }

@@ -257,15 +257,11 @@ int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
     Suite *suite = suite_create("gap");
-    TCase *exact = tcase_create("exact");
+    TCase *exact = ADD_TESTS(suite, "exact", {ties_have_a_normal_too, 1},
+                             {shapes_without_extent_are_points_edges_or_faces, 1},
+                             {numbers_that_are_not_finite_are_refused, 1},
+                             {memory_does_not_change_the_answer, 1}, {reach_gives_a_bound, 1},
+                             {triangles_in_closed_form_are_as_far_as_by_search, 1});
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
-    tcase_set_timeout(exact, 120);
-    tcase_add_test(exact, ties_have_a_normal_too);
-    tcase_add_test(exact, shapes_without_extent_are_points_edges_or_faces);
-    tcase_add_test(exact, numbers_that_are_not_finite_are_refused);
-    tcase_add_test(exact, memory_does_not_change_the_answer);
-    tcase_add_test(exact, reach_gives_a_bound);
-    tcase_add_test(exact, triangles_in_closed_form_are_as_far_as_by_search);
-    suite_add_tcase(suite, exact);
     return run_suite(suite);
 }

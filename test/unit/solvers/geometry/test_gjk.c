@@ -131,10 +131,9 @@ int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
     Suite *suite = suite_create("gjk");
-    TCase *exact = tcase_create("exact");
+    TCase *exact =
+        ADD_TESTS(suite, "exact", {distance_and_normal_are_those_that_the_pair_was_made_from, 1});
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
     tcase_set_timeout(exact, is_long() ? 36000 : 120);
-    tcase_add_test(exact, distance_and_normal_are_those_that_the_pair_was_made_from);
-    suite_add_tcase(suite, exact);
     return run_suite(suite);
 }

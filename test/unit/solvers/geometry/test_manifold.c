@@ -511,16 +511,11 @@ int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
     Suite *suite = suite_create("manifold");
-    TCase *exact = tcase_create("exact");
+    TCase *exact =
+        ADD_TESTS(suite, "exact", {manifolds_are_the_intersection_of_the_faces, COUNT(rests)},
+                  {round_sides_rest_on_two_points, 1}, {manifold_points_are_on_the_shapes, 1},
+                  {points_that_overlap_come_first, 2},
+                  {slightly_tilted_resting_pairs_have_all_contact_points, COUNT(resting_pairs)});
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
-    tcase_set_timeout(exact, 120);
-    tcase_add_loop_test(exact, manifolds_are_the_intersection_of_the_faces, 0,
-                        sizeof rests / sizeof *rests);
-    tcase_add_test(exact, round_sides_rest_on_two_points);
-    tcase_add_test(exact, manifold_points_are_on_the_shapes);
-    tcase_add_loop_test(exact, points_that_overlap_come_first, 0, 2);
-    tcase_add_loop_test(exact, slightly_tilted_resting_pairs_have_all_contact_points, 0,
-                        sizeof resting_pairs / sizeof *resting_pairs);
-    suite_add_tcase(suite, exact);
     return run_suite(suite);
 }

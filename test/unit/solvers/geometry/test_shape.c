@@ -203,12 +203,9 @@ int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
     Suite *suite = suite_create("shape");
-    TCase *exact = tcase_create("exact");
+    TCase *exact =
+        ADD_TESTS(suite, "exact", {search_along_links_agrees_with_search_of_all_vertices, 1},
+                  {any_vector_has_a_unit_vector_across, 1}, {no_turn_is_the_identity, 1});
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
-    tcase_set_timeout(exact, 120);
-    tcase_add_test(exact, search_along_links_agrees_with_search_of_all_vertices);
-    tcase_add_test(exact, any_vector_has_a_unit_vector_across);
-    tcase_add_test(exact, no_turn_is_the_identity);
-    suite_add_tcase(suite, exact);
     return run_suite(suite);
 }

@@ -55,10 +55,7 @@ int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
     Suite *suite = suite_create("tree");
-    TCase *exact = tcase_create("exact");
+    TCase *exact = ADD_TESTS(suite, "exact", {overlaps_are_all_there_are, 1});
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
-    tcase_set_timeout(exact, 120);
-    tcase_add_test(exact, overlaps_are_all_there_are);
-    suite_add_tcase(suite, exact);
     return run_suite(suite);
 }
