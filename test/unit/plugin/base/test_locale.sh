@@ -4,18 +4,7 @@
 #
 #     test_locale.sh <build>
 set -u
-build=$(cd "$1" && pwd)
-host=$(find "$build" -name host -type f -perm -u+x | head -1)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-unset SPRAG_OPTIONS SPRAG_STATS SPRAG_RECORD SPRAG_DUMP
-failed=0
-
-fail() {
-    echo "$*" >&2
-    failed=1
-}
+. "$(dirname "$0")/../../../support/start.sh"
 
 mkdir locales
 cat >source <<'END_OF_SOURCE'
@@ -61,4 +50,4 @@ done
 grep -q '^hash' read_1.5e-4 || fail "a decimal point is refused: $(cat read_1.5e-4)"
 grep -q '^hash' read_1,5e-4 && fail "a decimal comma is read"
 
-exit $failed
+[ ! -e "$work/failed" ]

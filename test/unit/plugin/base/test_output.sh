@@ -5,18 +5,7 @@
 #
 #     test_output.sh <build>
 set -u
-build=$(cd "$1" && pwd)
-host=$(find "$build" -name host -type f -perm -u+x | head -1)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-unset SPRAG_OPTIONS SPRAG_STATS SPRAG_RECORD SPRAG_DUMP SPRAG_DUMP_STEP
-
-
-fail() {
-    echo "$*" >&2
-    touch "$work/failed"
-}
+. "$(dirname "$0")/../../../support/start.sh"
 
 plain() { # ARGUMENTS...
     SPRAG_OPTIONS=method=stribeck LD_PRELOAD=$build/libsprag.so "$host" "$@"
@@ -133,4 +122,4 @@ locked
 no_one_listens
 other_columns
 wait
-[ ! -e failed ]
+[ ! -e "$work/failed" ]

@@ -5,17 +5,8 @@
 #
 #     test_refusals.sh <build>
 set -u
-sprag=$(cd "$1" && pwd)/sprag
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-unset SPRAG_OPTIONS SPRAG_STATS SPRAG_RECORD SPRAG_DUMP COLUMNS
-failed=0
-
-fail() {
-    echo "$*" >&2
-    failed=1
-}
+. "$(dirname "$0")/../../../support/start.sh"
+sprag=$build/sprag
 
 # The shell itself reads what a command said: this runs hundreds of times.
 refuses() { # CODE COMMAND...
@@ -147,4 +138,4 @@ for columns in -1 0 99999999999999999999 wide; do
     COLUMNS=$columns "$sprag" compare slope --seconds 0.1 >out 2>err && [ -s out ] && [ ! -s err ] || fail "COLUMNS=$columns: $(cat err)"
 done
 
-exit $failed
+[ ! -e "$work/failed" ]

@@ -3,18 +3,7 @@
 #
 #     test_recording.sh <build>
 set -u
-build=$(cd "$1" && pwd)
-host=$(find "$build" -name host -type f -perm -u+x | head -1)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-unset SPRAG_OPTIONS SPRAG_STATS SPRAG_RECORD
-failed=0
-
-fail() {
-    echo "$*" >&2
-    failed=1
-}
+. "$(dirname "$0")/../../../support/start.sh"
 
 plain() { # OPTIONS ARGUMENTS...
     local options=$1
@@ -120,4 +109,4 @@ flock killed.sprec "$build/sprag" run slope --seconds 0.1 --record killed.sprec 
 grep -q 'another process writes to it' errors || fail "two processes share a file: $(cat errors)"
 [ "$(frames killed.sprec)" = "$count" ] || fail "a locked file is overwritten"
 
-exit $failed
+[ ! -e "$work/failed" ]

@@ -5,21 +5,11 @@
 #
 #     test_page.sh <build>
 set -u
-build=$(cd "$1" && pwd)
 if ! command -v chromium >/dev/null; then
     echo "no chromium: the page is not tested (apt-get install chromium)"
     exit 77
 fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-unset SPRAG_OPTIONS SPRAG_STATS SPRAG_RECORD SPRAG_DUMP
-failed=0
-
-fail() {
-    echo "$*" >&2
-    failed=1
-}
+. "$(dirname "$0")/../../../support/start.sh"
 
 # Checks that run in the page, and post what is wrong with it to the window around.
 cat >first.js <<'END'
@@ -127,4 +117,4 @@ open_page runs.html 4 2 20 1
 open_page ragdolls.html 4 1 20 1
 open_page models.html 4 4 20 1
 
-exit $failed
+[ ! -e "$work/failed" ]
