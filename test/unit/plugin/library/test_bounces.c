@@ -374,22 +374,12 @@ END_TEST
 static Suite *bounces_suite(void)
 {
     Suite *suite = suite_create("bounces");
-    TCase *one = tcase_create("one");
-    tcase_set_timeout(one, 60);
-    tcase_add_loop_test(one, elastic_balls_return, 0, 27 * FLOORS);
-    tcase_add_loop_test(one, bouncing_ends_in_rest, 0, 9 * FLOORS);
-    tcase_add_loop_test(one, spinning_balls_bounce_by_closed_form, 0, 2);
-    tcase_add_loop_test(one, boxes_gain_nothing_on_triangles, 0, 24);
-    tcase_add_test(one, impacts_are_events);
-    tcase_add_test(one, receding_surfaces_are_no_impacts);
-    tcase_add_loop_test(one, rolling_over_seams_is_as_on_a_plane, 0, 2);
-    suite_add_tcase(suite, one);
-    TCase *several = tcase_create("several");
-    tcase_set_timeout(several, 60);
-    tcase_add_loop_test(several, cradle_of_five, 0, 3);
-    tcase_add_loop_test(several, friction_makes_no_energy, 0, 3);
-    tcase_add_loop_test(several, columns_gain_nothing, 0, 9);
-    suite_add_tcase(suite, several);
+    ADD_TESTS(suite, "one", {elastic_balls_return, 27 * FLOORS},
+              {bouncing_ends_in_rest, 9 * FLOORS}, {spinning_balls_bounce_by_closed_form, 2},
+              {boxes_gain_nothing_on_triangles, 24}, {impacts_are_events, 1},
+              {receding_surfaces_are_no_impacts, 1}, {rolling_over_seams_is_as_on_a_plane, 2});
+    ADD_TESTS(suite, "several", {cradle_of_five, 3}, {friction_makes_no_energy, 3},
+              {columns_gain_nothing, 9});
     return suite;
 }
 

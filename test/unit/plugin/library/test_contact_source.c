@@ -477,21 +477,15 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("contact_source");
-    TCase *tests = tcase_create("contacts");
     dInitODE2(0);
+    Suite *suite = suite_create("contact_source");
+    TCase *tests =
+        ADD_TESTS(suite, "contacts", {an_arch_stands, 2}, {boxes_touch_all_around, 1},
+                  {cylinders_stand_on_their_ends, 2}, {convex_geoms_carry_all, 8},
+                  {cylinders_stand_in_a_stack, 1}, {other_pairs_have_the_bits_of_stock, 3},
+                  {dropped_geoms_come_to_rest, 3}, {flush_edges_are_not_felt, 6},
+                  {walls_hold_what_stands_at_their_foot, 1}, {towers_stand, 1},
+                  {other_methods_have_the_bits_of_stock, 1});
     tcase_set_timeout(tests, 300);
-    tcase_add_loop_test(tests, an_arch_stands, 0, 2);
-    tcase_add_test(tests, boxes_touch_all_around);
-    tcase_add_loop_test(tests, cylinders_stand_on_their_ends, 0, 2);
-    tcase_add_loop_test(tests, convex_geoms_carry_all, 0, 8);
-    tcase_add_test(tests, cylinders_stand_in_a_stack);
-    tcase_add_loop_test(tests, other_pairs_have_the_bits_of_stock, 0, 3);
-    tcase_add_loop_test(tests, dropped_geoms_come_to_rest, 0, 3);
-    tcase_add_loop_test(tests, flush_edges_are_not_felt, 0, 6);
-    tcase_add_test(tests, walls_hold_what_stands_at_their_foot);
-    tcase_add_test(tests, towers_stand);
-    tcase_add_test(tests, other_methods_have_the_bits_of_stock);
-    suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -422,22 +422,12 @@ int main(void)
     start_ode();
     dSetMessageHandler(quiet);
     Suite *suite = suite_create("method_advance");
-    TCase *rest = tcase_create("rest");
-    tcase_add_loop_test(rest, shapes_rest, 0, 4 * SHAPES);
-    tcase_add_test(rest, bodies_with_moved_geoms_rest);
-    tcase_add_test(rest, inner_spaces_count);
-    tcase_add_loop_test(rest, heaps_go_no_farther_than_they_move, 0, 12);
-    tcase_add_loop_test(rest, meshes_are_flat, 0, 4);
-    tcase_add_test(rest, sleeps_and_is_woken);
-    tcase_add_test(rest, overlaps_end_before_sleep);
-    tcase_add_test(rest, wedged_bodies_sleep);
-    tcase_add_test(rest, overlap_does_not_wake);
-    tcase_add_test(rest, sleeping_bodies_are_hit_without_overlap);
-    tcase_add_test(rest, sleeping_bodies_are_not_woken_from_a_distance);
-    suite_add_tcase(suite, rest);
-    TCase *cards = tcase_create("cards");
-    tcase_set_timeout(cards, 60);
-    tcase_add_test(cards, house_of_cards_stands);
-    suite_add_tcase(suite, cards);
+    ADD_TESTS(suite, "rest", {shapes_rest, 4 * SHAPES}, {bodies_with_moved_geoms_rest, 1},
+              {inner_spaces_count, 1}, {heaps_go_no_farther_than_they_move, 12},
+              {meshes_are_flat, 4}, {sleeps_and_is_woken, 1}, {overlaps_end_before_sleep, 1},
+              {wedged_bodies_sleep, 1}, {overlap_does_not_wake, 1},
+              {sleeping_bodies_are_hit_without_overlap, 1},
+              {sleeping_bodies_are_not_woken_from_a_distance, 1});
+    ADD_TESTS(suite, "cards", {house_of_cards_stands, 1});
     return run_suite(suite);
 }

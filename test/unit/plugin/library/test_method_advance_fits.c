@@ -117,12 +117,9 @@ int main(void)
     start_ode();
     dSetMessageHandler(quiet);
     Suite *suite = suite_create("method_advance_fits");
-    TCase *fits = tcase_create("fits");
-    tcase_set_timeout(fits, 60);
-    tcase_add_loop_test(fits, drawer_slides, 0, 2 * PLAYS);
-    tcase_add_loop_test(fits, cube_leaves_its_row, 0, 2 * PLAYS);
+    TCase *fits =
+        ADD_TESTS(suite, "fits", {drawer_slides, 2 * PLAYS}, {cube_leaves_its_row, 2 * PLAYS});
     tcase_add_loop_test(fits, round_peg_falls, 1, PLAYS);
     tcase_add_loop_test(fits, round_peg_falls, PLAYS + 1, 2 * PLAYS);
-    suite_add_tcase(suite, fits);
     return run_suite(suite);
 }

@@ -451,23 +451,14 @@ int main(void)
     start_ode();
     dSetMessageHandler(quiet);
     Suite *suite = suite_create("method_advance_frame");
-    TCase *steps = tcase_create("steps");
-    tcase_add_test(steps, steps_do_what_stock_does);
-    tcase_add_test(steps, angular_speed_is_limited_before_contacts_are_found);
-    tcase_add_test(steps, turns_are_capped_in_contact);
-    tcase_add_test(steps, overlapping_bodies_do_not_bounce);
-    tcase_add_test(steps, joined_turns_are_capped_as_by_stock);
-    tcase_add_test(steps, forces_act_through_substeps);
-    tcase_add_test(steps, velocity_is_set_without_spin);
-    tcase_add_test(steps, events_list_contacts_and_impacts);
-    tcase_add_test(steps, events_are_reported_once);
-    tcase_add_test(steps, statistics_add_up);
-    tcase_add_test(steps, stiffness_of_the_world_is_refused_once);
-    tcase_add_test(steps, missing_geometry_is_reported_once);
-    tcase_add_test(steps, bodies_that_are_not_finite_stay);
-    tcase_add_test(steps, forces_that_are_not_finite_do_nothing);
-    tcase_add_test(steps, same_pile_same_bits);
-    tcase_add_test(steps, far_piles_do_not_matter);
-    suite_add_tcase(suite, steps);
+    ADD_TESTS(suite, "steps", {steps_do_what_stock_does, 1},
+              {angular_speed_is_limited_before_contacts_are_found, 1},
+              {turns_are_capped_in_contact, 1}, {overlapping_bodies_do_not_bounce, 1},
+              {joined_turns_are_capped_as_by_stock, 1}, {forces_act_through_substeps, 1},
+              {velocity_is_set_without_spin, 1}, {events_list_contacts_and_impacts, 1},
+              {events_are_reported_once, 1}, {statistics_add_up, 1},
+              {stiffness_of_the_world_is_refused_once, 1}, {missing_geometry_is_reported_once, 1},
+              {bodies_that_are_not_finite_stay, 1}, {forces_that_are_not_finite_do_nothing, 1},
+              {same_pile_same_bits, 1}, {far_piles_do_not_matter, 1});
     return run_suite(suite);
 }

@@ -381,22 +381,12 @@ int main(void)
     start_ode();
     dSetMessageHandler(quiet);
     Suite *suite = suite_create("method_advance_joints");
-    TCase *joints = tcase_create("joints and surfaces");
-    tcase_add_loop_test(joints, joint_stops_act_in_time, 0, 3);
-    tcase_add_test(joints, arm_rests_at_its_stop);
-    tcase_add_loop_test(joints, fast_swings_win_nothing, 0, 4);
-    tcase_add_loop_test(joints, heavy_ball_stays_on_its_chain, 0, 3);
-    tcase_add_test(joints, joint_feedback_is_the_load);
-    tcase_add_test(joints, impacts_are_in_the_feedback);
-    tcase_add_test(joints, shared_feedback_has_the_force_of_a_pair);
-    tcase_add_loop_test(joints, motor_drives, 0, 2);
-    tcase_add_loop_test(joints, motor_flings_into_ground, 0, 2);
-    tcase_add_test(joints, car_slips_as_it_must);
-    tcase_add_loop_test(joints, directions_have_their_friction, 0, 2);
-    tcase_add_test(joints, conveyor_carries);
-    tcase_add_loop_test(joints, bounces, 0, 2);
-    tcase_add_test(joints, sensors_let_pass);
-    tcase_add_test(joints, platform_carries);
-    suite_add_tcase(suite, joints);
+    ADD_TESTS(suite, "joints and surfaces", {joint_stops_act_in_time, 3},
+              {arm_rests_at_its_stop, 1}, {fast_swings_win_nothing, 4},
+              {heavy_ball_stays_on_its_chain, 3}, {joint_feedback_is_the_load, 1},
+              {impacts_are_in_the_feedback, 1}, {shared_feedback_has_the_force_of_a_pair, 1},
+              {motor_drives, 2}, {motor_flings_into_ground, 2}, {car_slips_as_it_must, 1},
+              {directions_have_their_friction, 2}, {conveyor_carries, 1}, {bounces, 2},
+              {sensors_let_pass, 1}, {platform_carries, 1});
     return run_suite(suite);
 }

@@ -510,28 +510,14 @@ int main(void)
 {
     start_ode();
     dSetMessageHandler(quiet);
-    Suite *suite = suite_create("method_advance_physics");
-    TCase *friction = tcase_create("friction");
-    tcase_add_loop_test(friction, no_friction_without_normal_force, 0, SLOTS);
-    tcase_add_loop_test(friction, friction_with_normal_force, 0, 2);
-    tcase_add_loop_test(friction, block_sticks_near_its_bound, 0, 6);
-    suite_add_tcase(suite, friction);
-    TCase *restitution = tcase_create("restitution");
-    tcase_set_timeout(restitution, 60);
-    tcase_add_loop_test(restitution, apex_is_exact, 0, GROUNDS * LENGTHS * MODES);
-    tcase_add_test(restitution, elastic_lattice_keeps_its_energy);
-    tcase_add_loop_test(restitution, touching_balls_pass_impacts_on, 0, 3);
-    tcase_add_loop_test(restitution, impacts_with_friction_add_no_energy, 0, 3);
-    suite_add_tcase(suite, restitution);
-    TCase *edges = tcase_create("edges");
-    tcase_set_timeout(edges, 60);
-    tcase_add_loop_test(edges, inner_edges_are_not_felt, 0, 12);
-    tcase_add_test(edges, marble_rolls_over_facets);
-    suite_add_tcase(suite, edges);
-    TCase *energy = tcase_create("energy");
-    tcase_set_timeout(energy, 60);
     const char *runs = getenv("SPRAG_RUNS");
-    tcase_add_loop_test(energy, no_step_gains_energy, 0, runs ? atoi(runs) : RUNS);
-    suite_add_tcase(suite, energy);
+    Suite *suite = suite_create("method_advance_physics");
+    ADD_TESTS(suite, "friction", {no_friction_without_normal_force, SLOTS},
+              {friction_with_normal_force, 2}, {block_sticks_near_its_bound, 6});
+    ADD_TESTS(suite, "restitution", {apex_is_exact, GROUNDS * LENGTHS * MODES},
+              {elastic_lattice_keeps_its_energy, 1}, {touching_balls_pass_impacts_on, 3},
+              {impacts_with_friction_add_no_energy, 3});
+    ADD_TESTS(suite, "edges", {inner_edges_are_not_felt, 12}, {marble_rolls_over_facets, 1});
+    ADD_TESTS(suite, "energy", {no_step_gains_energy, runs ? atoi(runs) : RUNS});
     return run_suite(suite);
 }

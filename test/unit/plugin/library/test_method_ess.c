@@ -754,47 +754,23 @@ END_TEST
 static Suite *ess_suite(void)
 {
     Suite *suite = suite_create("method_ess");
-    TCase *answers = tcase_create("answers");
-    tcase_add_loop_test(answers, hopper_is_exact, 0, 2);
-    tcase_add_loop_test(answers, dissipation_is_as_given, 0, 3);
-    tcase_add_loop_test(answers, plate_on_springs_is_the_generic_system, 0, 3);
-    tcase_add_loop_test(answers, pendulum_is_exact, 0, 2);
-    tcase_add_loop_test(answers, turned_box_is_carried_by_four_points, 0, 6);
-    tcase_add_loop_test(answers, tolerance_trades_errors_for_steps, 0, 2);
-    tcase_add_test(answers, stribeck_tends_to_ess);
-    suite_add_tcase(suite, answers);
-    TCase *energy = tcase_create("energy");
-    tcase_add_test(energy, elastic_balls_keep_their_energy);
-    tcase_add_loop_test(energy, restitution_is_as_asked_for, 0, 4);
-    tcase_add_loop_test(energy, weight_takes_nothing_of_a_rebound, 0, 12);
-    tcase_add_loop_test(energy, slow_ones_do_not_bounce, 0, 2);
-    tcase_add_loop_test(energy, friction_does_not_end_bounces, 0, 4);
-    tcase_add_loop_test(energy, oblique_bounces_are_coulombs, 0, 2);
-    tcase_add_test(energy, tumbling_box_keeps_its_energy);
-    tcase_add_test(energy, tumbling_hull_keeps_its_energy);
-    tcase_add_loop_test(energy, chain_keeps_its_energy, 0, 2);
-    suite_add_tcase(suite, energy);
-    TCase *told = tcase_create("told");
-    tcase_add_test(told, events_are_reported);
-    tcase_add_test(told, feedback_is_the_impulse);
-    tcase_add_test(told, joint_feedback_is_the_force);
-    tcase_add_test(told, feedback_of_a_landing_is_impulse_over_step);
-    suite_add_tcase(suite, told);
-    TCase *left = tcase_create("left");
-    tcase_add_test(left, rigid_contacts_begin_in_time_and_come_to_rest);
-    tcase_add_test(left, sticking_contacts_do_not_slow_integration);
-    tcase_add_loop_test(left, overlaps_are_not_thrown_out, 0, 2);
-    tcase_add_loop_test(left, overlaps_give_no_energy, 0, 6);
-    tcase_add_test(left, trembling_is_no_rest);
-    tcase_add_test(left, failed_integrations_are_not_repeated);
-    tcase_add_loop_test(left, soft_boxes_rest_on_meshes, 0, 2);
-    tcase_add_test(left, steps_of_a_frame_are_bounded);
-    tcase_add_loop_test(left, work_of_a_frame_is_bounded, 0, 2);
-    suite_add_tcase(suite, left);
-    TCase *other = tcase_create("other");
-    tcase_add_test(other, same_bits_twice);
-    tcase_add_loop_test(other, odd_numbers_do_no_harm, 0, 7);
-    suite_add_tcase(suite, other);
+    ADD_TESTS(suite, "answers", {hopper_is_exact, 2}, {dissipation_is_as_given, 3},
+              {plate_on_springs_is_the_generic_system, 3}, {pendulum_is_exact, 2},
+              {turned_box_is_carried_by_four_points, 6}, {tolerance_trades_errors_for_steps, 2},
+              {stribeck_tends_to_ess, 1});
+    ADD_TESTS(suite, "energy", {elastic_balls_keep_their_energy, 1},
+              {restitution_is_as_asked_for, 4}, {weight_takes_nothing_of_a_rebound, 12},
+              {slow_ones_do_not_bounce, 2}, {friction_does_not_end_bounces, 4},
+              {oblique_bounces_are_coulombs, 2}, {tumbling_box_keeps_its_energy, 1},
+              {tumbling_hull_keeps_its_energy, 1}, {chain_keeps_its_energy, 2});
+    ADD_TESTS(suite, "told", {events_are_reported, 1}, {feedback_is_the_impulse, 1},
+              {joint_feedback_is_the_force, 1}, {feedback_of_a_landing_is_impulse_over_step, 1});
+    ADD_TESTS(suite, "left", {rigid_contacts_begin_in_time_and_come_to_rest, 1},
+              {sticking_contacts_do_not_slow_integration, 1}, {overlaps_are_not_thrown_out, 2},
+              {overlaps_give_no_energy, 6}, {trembling_is_no_rest, 1},
+              {failed_integrations_are_not_repeated, 1}, {soft_boxes_rest_on_meshes, 2},
+              {steps_of_a_frame_are_bounded, 1}, {work_of_a_frame_is_bounded, 2});
+    ADD_TESTS(suite, "other", {same_bits_twice, 1}, {odd_numbers_do_no_harm, 7});
     return suite;
 }
 

@@ -674,33 +674,19 @@ END_TEST
 static Suite *ess_suite(void)
 {
     Suite *suite = suite_create("method_ess_joints");
-    TCase *left = tcase_create("left");
-    tcase_add_test(left, jointed_body_rests_on_a_floor);
-    suite_add_tcase(suite, left);
-    TCase *joints = tcase_create("joints");
-    tcase_add_loop_test(joints, motors_are_bounded, 0, 4);
-    tcase_add_loop_test(joints, joints_move_at_their_mean_rate, 0, 2);
-    tcase_add_loop_test(joints, motor_reaches_its_speed_at_the_end, 0, 4);
-    tcase_add_loop_test(joints, motor_with_infinite_speed_is_a_force, 0, 4);
-    tcase_add_test(joints, motor_pulls_after_a_bounce);
-    tcase_add_loop_test(joints, greatest_angular_speed_is_kept, 0, 2);
-    tcase_add_test(joints, joints_remove_velocities_in_one_step);
-    tcase_add_loop_test(joints, motor_rests_on_its_stop, 0, 8);
-    tcase_add_loop_test(joints, stops_bounce_as_asked_for, 0, 12);
-    tcase_add_loop_test(joints, a_stop_wins_no_energy_at_the_start, 0, 40);
-    tcase_add_loop_test(joints, stops_bounce_often, 0, 4);
-    tcase_add_loop_test(joints, stop_comes_to_rest, 0, 4);
-    tcase_add_loop_test(joints, joints_far_apart_return, 0, 4);
-    tcase_add_loop_test(joints, violated_stops_return_as_in_stock, 0, 20);
-    tcase_add_loop_test(joints, yielding_joints_return_as_in_stock, 0, 2);
-    tcase_add_loop_test(joints, springs_at_long_levers_yield, 0, 4);
-    tcase_add_loop_test(joints, parallelogram_passes_its_dead_points, 0, 9);
-    tcase_add_test(joints, stops_that_take_turns_come_to_rest);
-    tcase_add_loop_test(joints, unbounded_motor_stops, 0, 4);
-    tcase_add_loop_test(joints, coupled_motors_are_bounded, 0, 2);
-    tcase_add_loop_test(joints, stops_without_events_are_left_to_the_implicit_step, 0, 3);
-    tcase_add_test(joints, long_chain_keeps_its_energy);
-    suite_add_tcase(suite, joints);
+    ADD_TESTS(suite, "left", {jointed_body_rests_on_a_floor, 1});
+    ADD_TESTS(suite, "joints", {motors_are_bounded, 4}, {joints_move_at_their_mean_rate, 2},
+              {motor_reaches_its_speed_at_the_end, 4}, {motor_with_infinite_speed_is_a_force, 4},
+              {motor_pulls_after_a_bounce, 1}, {greatest_angular_speed_is_kept, 2},
+              {joints_remove_velocities_in_one_step, 1}, {motor_rests_on_its_stop, 8},
+              {stops_bounce_as_asked_for, 12}, {a_stop_wins_no_energy_at_the_start, 40},
+              {stops_bounce_often, 4}, {stop_comes_to_rest, 4}, {joints_far_apart_return, 4},
+              {violated_stops_return_as_in_stock, 20}, {yielding_joints_return_as_in_stock, 2},
+              {springs_at_long_levers_yield, 4}, {parallelogram_passes_its_dead_points, 9},
+              {stops_that_take_turns_come_to_rest, 1}, {unbounded_motor_stops, 4},
+              {coupled_motors_are_bounded, 2},
+              {stops_without_events_are_left_to_the_implicit_step, 3},
+              {long_chain_keeps_its_energy, 1});
     return suite;
 }
 

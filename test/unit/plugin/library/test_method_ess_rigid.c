@@ -485,29 +485,16 @@ END_TEST
 static Suite *rigid_suite(void)
 {
     Suite *suite = suite_create("method_ess_rigid");
-    TCase *one = tcase_create("one body"), *several = tcase_create("several");
-    tcase_set_timeout(one, 60);
-    tcase_add_loop_test(one, box_sticks_on_a_slope, 0, FLOORS * STEPS);
-    tcase_add_loop_test(one, box_slides_down_a_slope, 0, FLOORS * STEPS);
-    tcase_add_loop_test(one, box_slides_to_rest, 0, FLOORS * STEPS);
-    tcase_add_loop_test(one, box_slides_over_tiles, 0, 3 * (STEPS + 1));
-    tcase_add_loop_test(one, friction_of_a_force, 0, STEPS);
-    tcase_add_loop_test(one, box_skates, 0, STEPS);
-    tcase_add_loop_test(one, ball_rolls_over_edges, 0, 2 * STEPS);
-    tcase_add_loop_test(one, ball_slides_then_rolls, 0, FLOORS * STEPS);
-    tcase_add_loop_test(one, rolling_friction_slows_a_ball, 0, STEPS);
-    tcase_add_loop_test(one, tall_box_tips, 0, STEPS);
-    tcase_add_loop_test(one, disc_rolls, 0, 2 * STEPS);
-    tcase_add_loop_test(one, box_falls_flat, 0, FLOORS * STEPS);
-    tcase_add_loop_test(one, tumbling_box_gains_nothing, 0, STEPS);
-    tcase_add_loop_test(one, nothing_passes_a_sheet, 0, 2 * STEPS);
-    tcase_add_loop_test(one, box_crosses_edges_of_hills, 0, STEPS);
-    tcase_add_loop_test(several, stack_stands, 0, STEPS);
-    tcase_add_loop_test(several, upper_box_slides_on_the_lower_one, 0, STEPS);
-    tcase_add_loop_test(several, hinged_ball_rests, 0, STEPS);
-    tcase_add_loop_test(several, feedback_is_the_change_of_momentum, 0, STEPS);
-    suite_add_tcase(suite, one);
-    suite_add_tcase(suite, several);
+    ADD_TESTS(suite, "one body", {box_sticks_on_a_slope, FLOORS * STEPS},
+              {box_slides_down_a_slope, FLOORS * STEPS}, {box_slides_to_rest, FLOORS * STEPS},
+              {box_slides_over_tiles, 3 * (STEPS + 1)}, {friction_of_a_force, STEPS},
+              {box_skates, STEPS}, {ball_rolls_over_edges, 2 * STEPS},
+              {ball_slides_then_rolls, FLOORS * STEPS}, {rolling_friction_slows_a_ball, STEPS},
+              {tall_box_tips, STEPS}, {disc_rolls, 2 * STEPS}, {box_falls_flat, FLOORS * STEPS},
+              {tumbling_box_gains_nothing, STEPS}, {nothing_passes_a_sheet, 2 * STEPS},
+              {box_crosses_edges_of_hills, STEPS});
+    ADD_TESTS(suite, "several", {stack_stands, STEPS}, {upper_box_slides_on_the_lower_one, STEPS},
+              {hinged_ball_rests, STEPS}, {feedback_is_the_change_of_momentum, STEPS});
     return suite;
 }
 

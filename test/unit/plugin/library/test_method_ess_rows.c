@@ -148,10 +148,7 @@ END_TEST
 static Suite *rows_suite(void)
 {
     Suite *suite = suite_create("method_ess_rows");
-    TCase *rows = tcase_create("rows");
-    tcase_add_loop_test(rows, joints_do_no_work, 0, TYPES * WAYS);
-    tcase_add_loop_test(rows, elastic_stops_do_no_work, 0, 9);
-    suite_add_tcase(suite, rows);
+    ADD_TESTS(suite, "rows", {joints_do_no_work, TYPES * WAYS}, {elastic_stops_do_no_work, 9});
     return suite;
 }
 

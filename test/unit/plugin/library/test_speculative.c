@@ -613,24 +613,16 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("speculative");
-    TCase *tests = tcase_create("contacts");
     dInitODE2(0);
+    Suite *suite = suite_create("speculative");
+    TCase *tests = ADD_TESTS(
+        suite, "contacts", {balls_never_pass_a_wall, 1}, {bounces_keep_their_height, 3},
+        {turning_boxes_rebound_with_their_energy, 1}, {slanting_impacts_act_at_the_touch, 4},
+        {balls_never_pass_a_spinning_rod, 3}, {marbles_never_pass_a_mesh, 4},
+        {tilted_boxes_fall_flat, 2}, {pucks_pass_walls, 3}, {steps_up_are_met, 3},
+        {a_negative_depth_is_no_gap_without_the_option, 1}, {contacts_may_act_on_other_bodies, 1},
+        {geoms_may_be_destroyed_before_the_step, 4}, {all_pairs_of_ode_are_offered, 8});
     tcase_set_timeout(tests, 300);
-    tcase_add_test(tests, balls_never_pass_a_wall);
-    tcase_add_loop_test(tests, bounces_keep_their_height, 0, 3);
-    tcase_add_test(tests, turning_boxes_rebound_with_their_energy);
-    tcase_add_loop_test(tests, slanting_impacts_act_at_the_touch, 0, 4);
-    tcase_add_loop_test(tests, balls_never_pass_a_spinning_rod, 0, 3);
-    tcase_add_loop_test(tests, marbles_never_pass_a_mesh, 0, 4);
-    tcase_add_loop_test(tests, tilted_boxes_fall_flat, 0, 2);
-    tcase_add_loop_test(tests, pucks_pass_walls, 0, 3);
     tcase_add_loop_test(tests, flat_ground_has_no_bumps, FLUSH, MESH + 1);
-    tcase_add_loop_test(tests, steps_up_are_met, 0, 3);
-    tcase_add_test(tests, a_negative_depth_is_no_gap_without_the_option);
-    tcase_add_test(tests, contacts_may_act_on_other_bodies);
-    tcase_add_loop_test(tests, geoms_may_be_destroyed_before_the_step, 0, 4);
-    tcase_add_loop_test(tests, all_pairs_of_ode_are_offered, 0, 8);
-    suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

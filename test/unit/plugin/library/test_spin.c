@@ -333,6 +333,7 @@ END_TEST
 
 int main(void)
 {
+    dInitODE2(0);
     Suite *suite = suite_create("spin");
     ADD_TESTS(suite, "flight", {flight_keeps_energy_and_momentum, 5 * MOMENTS},
               {symmetric_flight_is_exact, 1}, {flight_without_gyroscopic_torque, 1},
@@ -340,6 +341,5 @@ int main(void)
     ADD_TESTS(suite, "held", {gyroscope_precesses, 4}, {uneven_gyroscope_does_not_rise, 6},
               {top_stands, 3 * TOPS}, {turns_about_the_axis_keep_their_rate, 3},
               {elastic_impacts_of_spinning_bricks_win_nothing, 1});
-    dInitODE2(0);
     return run_suite(suite);
 }

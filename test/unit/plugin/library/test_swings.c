@@ -201,11 +201,7 @@ int main(void)
 {
     Suite *suite = suite_create("swings");
     dInitODE2(0);
-    TCase *joints = tcase_create("joints");
-    tcase_add_loop_test(joints, swings_keep_their_energy, 0, 3);
-    tcase_add_test(joints, whirls_keep_their_energy);
-    tcase_add_test(joints, whirls_under_load_win_nothing);
-    tcase_add_loop_test(joints, rebounds_on_a_joint_win_little, 0, 300);
-    suite_add_tcase(suite, joints);
+    ADD_TESTS(suite, "joints", {swings_keep_their_energy, 3}, {whirls_keep_their_energy, 1},
+              {whirls_under_load_win_nothing, 1}, {rebounds_on_a_joint_win_little, 300});
     return run_suite(suite);
 }

@@ -593,33 +593,15 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("advance");
-    TCase *lands = tcase_create("lands");
-    int all = sizeof falls / sizeof falls[0];
-    tcase_add_test(lands, oracle_sees);
-    tcase_add_loop_test(lands, lands_when_it_must, 0, all);
-    tcase_add_loop_test(lands, bounces_as_fast_as_asked, 0, 4);
-    tcase_add_test(lands, slow_ones_do_not_bounce);
-    tcase_add_test(lands, bouncing_ends);
-    suite_add_tcase(suite, lands);
-    TCase *rests = tcase_create("rests and slides");
-    tcase_add_loop_test(rests, stack_rests, 0, 2);
-    tcase_add_test(rests, settled_frames_allocate_nothing);
-    tcase_add_loop_test(rests, box_on_a_slope, 0, 4);
-    tcase_add_loop_test(rests, ball_rolls_without_slip, 0, 3);
-    tcase_add_loop_test(rests, bodies_that_spin_in_place_are_not_lifted, 0, 12);
-    tcase_add_test(rests, driven_box_rolls_over_its_edges);
-    tcase_add_test(rests, box_without_slip_tips);
-    tcase_add_loop_test(rests, slip_ends_when_it_must, 0, 3);
-    tcase_add_test(rests, slip_begins_and_contact_is_lost);
-    tcase_add_loop_test(rests, edges_between_boxes_are_not_felt, 0, 4);
-    suite_add_tcase(suite, rests);
-    TCase *frames = tcase_create("frames");
-    tcase_add_test(frames, far_bodies_do_not_matter);
-    tcase_add_test(frames, same_input_same_bits);
-    tcase_add_loop_test(frames, bad_input_moves_nothing, 0, BAD_THINGS);
-    tcase_add_test(frames, nothing_is_a_frame_too);
-    tcase_add_test(frames, angular_momentum_stays);
-    tcase_add_test(frames, energy_is_taken_about_the_centre);
-    suite_add_tcase(suite, frames);
+    ADD_TESTS(suite, "lands", {oracle_sees, 1}, {lands_when_it_must, COUNT(falls)},
+              {bounces_as_fast_as_asked, 4}, {slow_ones_do_not_bounce, 1}, {bouncing_ends, 1});
+    ADD_TESTS(suite, "rests and slides", {stack_rests, 2}, {settled_frames_allocate_nothing, 1},
+              {box_on_a_slope, 4}, {ball_rolls_without_slip, 3},
+              {bodies_that_spin_in_place_are_not_lifted, 12}, {driven_box_rolls_over_its_edges, 1},
+              {box_without_slip_tips, 1}, {slip_ends_when_it_must, 3},
+              {slip_begins_and_contact_is_lost, 1}, {edges_between_boxes_are_not_felt, 4});
+    ADD_TESTS(suite, "frames", {far_bodies_do_not_matter, 1}, {same_input_same_bits, 1},
+              {bad_input_moves_nothing, BAD_THINGS}, {nothing_is_a_frame_too, 1},
+              {angular_momentum_stays, 1}, {energy_is_taken_about_the_centre, 1});
     return run_suite(suite);
 }

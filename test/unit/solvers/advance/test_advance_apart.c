@@ -314,18 +314,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("advance_apart");
-    TCase *apart = tcase_create("stays apart");
-    tcase_add_loop_test(apart, thrown_dice_rest_on_top, 0, 2);
-    tcase_add_test(apart, heap_of_boxes_stays_apart);
-    tcase_add_loop_test(apart, nothing_passes_a_thin_wall, 0, sizeof bullets / sizeof bullets[0]);
-    tcase_add_test(apart, no_velocity_penetrates);
-    tcase_add_loop_test(apart, no_velocity_penetrates_in_a_heap, 0, 4);
-    suite_add_tcase(suite, apart);
-    TCase *overlaps = tcase_create("overlaps");
-    tcase_add_loop_test(overlaps, overlap_is_pushed_out_without_speed, 0, 2);
-    tcase_add_test(overlaps, recovery_is_no_faster_than_allowed);
-    tcase_add_test(overlaps, squeezed_bodies_are_let_through);
-    tcase_add_test(overlaps, kinematic_bodies_carry);
-    suite_add_tcase(suite, overlaps);
+    ADD_TESTS(suite, "stays apart", {thrown_dice_rest_on_top, 2}, {heap_of_boxes_stays_apart, 1},
+              {nothing_passes_a_thin_wall, COUNT(bullets)}, {no_velocity_penetrates, 1},
+              {no_velocity_penetrates_in_a_heap, 4});
+    ADD_TESTS(suite, "overlaps", {overlap_is_pushed_out_without_speed, 2},
+              {recovery_is_no_faster_than_allowed, 1}, {squeezed_bodies_are_let_through, 1},
+              {kinematic_bodies_carry, 1});
     return run_suite(suite);
 }

@@ -446,24 +446,12 @@ START_TEST(nothing_interpenetrates)
 }
 END_TEST
 
-static Suite *suite(void)
-{
-    Suite *all = suite_create("error control");
-    TCase *tests = tcase_create("all");
-    tcase_add_test(tests, flight_is_exact);
-    tcase_add_test(tests, a_landing_die_converges);
-    tcase_add_test(tests, a_pendulum_converges);
-    tcase_add_test(tests, impulses_balance);
-    tcase_add_test(tests, no_event_is_reported_twice);
-    tcase_add_test(tests, bodies_at_rest_are_not_refined);
-    tcase_add_test(tests, the_same_bits_twice);
-    tcase_add_test(tests, no_shorter_than_the_shortest);
-    tcase_add_test(tests, nothing_interpenetrates);
-    suite_add_tcase(all, tests);
-    return all;
-}
-
 int main(void)
 {
-    return run_suite(suite());
+    Suite *suite = suite_create("error control");
+    ADD_TESTS(suite, "all", {flight_is_exact, 1}, {a_landing_die_converges, 1},
+              {a_pendulum_converges, 1}, {impulses_balance, 1}, {no_event_is_reported_twice, 1},
+              {bodies_at_rest_are_not_refined, 1}, {the_same_bits_twice, 1},
+              {no_shorter_than_the_shortest, 1}, {nothing_interpenetrates, 1});
+    return run_suite(suite);
 }

@@ -72,11 +72,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("advance_pairs");
-    int all = sizeof falls / sizeof falls[0];
-    TCase *asks = tcase_create("asks");
-    tcase_add_test(asks, declined_pairs_pass);
-    tcase_add_test(asks, unasked_pairs_pass);
-    tcase_add_loop_test(asks, is_asked_at_the_touch, 0, all);
-    suite_add_tcase(suite, asks);
+    ADD_TESTS(suite, "asks", {declined_pairs_pass, 1}, {unasked_pairs_pass, 1},
+              {is_asked_at_the_touch, COUNT(falls)});
     return run_suite(suite);
 }

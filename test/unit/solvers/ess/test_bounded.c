@@ -308,16 +308,12 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("bounded");
-    TCase *bounds = tcase_create("bounds");
-    tcase_set_timeout(bounds, 60);
-    tcase_add_loop_test(bounds, steps_longer_than_a_period_lose_crossings_without_a_bound_only, 0,
-                        MODES);
-    tcase_add_loop_test(bounds, no_crossing_of_random_waves_is_lost, 0, 60);
-    tcase_add_test(bounds, guards_of_the_state_that_arm_each_other_are_not_lost);
-    tcase_add_loop_test(bounds, brief_touches_are_found_under_a_bound, 0, MODES);
-    tcase_add_loop_test(bounds, bounds_that_do_not_hold_are_named, 0, MODES);
-    tcase_add_test(bounds, unknown_bounds_change_nothing);
-    suite_add_tcase(suite, bounds);
+    ADD_TESTS(suite, "bounds",
+              {steps_longer_than_a_period_lose_crossings_without_a_bound_only, MODES},
+              {no_crossing_of_random_waves_is_lost, 60},
+              {guards_of_the_state_that_arm_each_other_are_not_lost, 1},
+              {brief_touches_are_found_under_a_bound, MODES},
+              {bounds_that_do_not_hold_are_named, MODES}, {unknown_bounds_change_nothing, 1});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;

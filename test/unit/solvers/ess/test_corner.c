@@ -190,15 +190,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("corner");
-    TCase *derivative = tcase_create("B-derivative");
-    tcase_set_timeout(derivative, 60);
-    tcase_add_test(derivative, corner_has_the_known_derivative);
-    tcase_add_test(derivative, order_test_has_the_known_directional_derivatives);
-    tcase_add_test(derivative, flow_has_the_known_jacobian);
-    tcase_add_test(derivative, directions_use_the_tangent_that_is_given);
-    tcase_add_test(derivative, corner_time_says_what_is_one_corner);
-    tcase_add_test(derivative, affine_corner_takes_guards_in_another_order);
-    suite_add_tcase(suite, derivative);
+    ADD_TESTS(suite, "B-derivative", {corner_has_the_known_derivative, 1},
+              {order_test_has_the_known_directional_derivatives, 1},
+              {flow_has_the_known_jacobian, 1}, {directions_use_the_tangent_that_is_given, 1},
+              {corner_time_says_what_is_one_corner, 1},
+              {affine_corner_takes_guards_in_another_order, 1});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;

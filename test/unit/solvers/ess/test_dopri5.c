@@ -133,13 +133,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("smooth");
-    TCase *smooth = tcase_create("smooth parts");
-    tcase_set_timeout(smooth, 60);
-    tcase_add_test(smooth, rodas_takes_stiffness_that_dopri5_cannot);
-    tcase_add_loop_test(smooth, smooth_methods_have_their_orders, 0, 2);
-    tcase_add_loop_test(smooth, any_method_takes_the_smooth_parts, 0, 3);
-    tcase_add_test(smooth, rodas_carries_directions);
-    suite_add_tcase(suite, smooth);
+    ADD_TESTS(suite, "smooth parts", {rodas_takes_stiffness_that_dopri5_cannot, 1},
+              {smooth_methods_have_their_orders, 2}, {any_method_takes_the_smooth_parts, 3},
+              {rodas_carries_directions, 1});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;

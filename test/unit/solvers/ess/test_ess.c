@@ -575,31 +575,16 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("ess");
-    TCase *exact = tcase_create("exact answers");
-    tcase_set_timeout(exact, 60);
-    tcase_add_test(exact, corner_is_exact);
-    tcase_add_test(exact, events_are_where_they_should_be);
-    tcase_add_loop_test(exact, hopper_hops, 0, 2);
-    tcase_add_loop_test(exact, plate_bounces_on_its_bed, 0, 5);
-    tcase_add_loop_test(exact, long_steps_cross_many_guards, 0, 4);
-    suite_add_tcase(suite, exact);
-    TCase *many = tcase_create("resets, continuation, groups");
-    tcase_set_timeout(many, 60);
-    tcase_add_loop_test(many, crossing_arms_and_disarms_others, 0, MODES);
-    tcase_add_loop_test(many, many_short_calls_are_one_long_one, 0, MODES);
-    tcase_add_test(many, groups_keep_the_number_of_evaluations);
-    suite_add_tcase(suite, many);
-    TCase *interface = tcase_create("interface");
-    tcase_set_timeout(interface, 60);
-    tcase_add_test(interface, bad_values_of_callbacks_are_named);
-    tcase_add_test(interface, bad_entries_are_named);
-    tcase_add_test(interface, extreme_options_are_accepted);
-    tcase_add_loop_test(interface, dense_output_is_continuous, 0, MODES);
-    tcase_add_loop_test(interface, same_problem_gives_the_same_bits, 0, MODES);
-    tcase_add_loop_test(interface, wide_vectors_give_the_same_bits, 0, MODES);
-    tcase_add_test(interface, steps_are_limited);
-    tcase_add_loop_test(interface, last_event_ends_the_integration, 0, 3);
-    suite_add_tcase(suite, interface);
+    ADD_TESTS(suite, "exact answers", {corner_is_exact, 1}, {events_are_where_they_should_be, 1},
+              {hopper_hops, 2}, {plate_bounces_on_its_bed, 5}, {long_steps_cross_many_guards, 4});
+    ADD_TESTS(suite, "resets, continuation, groups", {crossing_arms_and_disarms_others, MODES},
+              {many_short_calls_are_one_long_one, MODES},
+              {groups_keep_the_number_of_evaluations, 1});
+    ADD_TESTS(suite, "interface", {bad_values_of_callbacks_are_named, 1},
+              {bad_entries_are_named, 1}, {extreme_options_are_accepted, 1},
+              {dense_output_is_continuous, MODES}, {same_problem_gives_the_same_bits, MODES},
+              {wide_vectors_give_the_same_bits, MODES}, {steps_are_limited, 1},
+              {last_event_ends_the_integration, 3});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;

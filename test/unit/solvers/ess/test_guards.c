@@ -495,24 +495,17 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("guards");
-    TCase *situation = tcase_create("situations");
-    tcase_set_timeout(situation, 60);
-    tcase_add_test(situation, overdue_guards_are_crossed_at_once);
-    tcase_add_test(situation, resting_contact_takes_plain_steps);
-    tcase_add_test(situation, receding_guards_are_no_candidates);
-    tcase_add_loop_test(situation, sliding_ends_with_its_guard, 0, 2 * MODES);
-    tcase_add_test(situation, crossed_guards_that_are_left_again_are_a_mismatch);
-    tcase_add_loop_test(situation, labels_have_a_tolerance_of_their_own, 0, 2 * MODES);
-    tcase_add_loop_test(situation, strict_ends_where_a_guard_recedes_in_every_mode, 0, MODES);
-    tcase_add_loop_test(situation, zeno_ends_with_its_guard, 0, MODES);
-    tcase_add_test(situation, ties_are_taken_by_index);
-    tcase_add_test(situation, one_step_may_cross_several_guards);
-    tcase_add_test(situation, start_on_a_guard_goes_where_the_flow_leads);
-    tcase_add_test(situation, brief_touches_are_found);
-    tcase_add_test(situation, more_samples_find_more_touches);
-    tcase_add_test(situation, every_guard_has_its_own_band);
-    tcase_add_test(situation, rows_are_asked_for_in_bands_only);
-    suite_add_tcase(suite, situation);
+    ADD_TESTS(suite, "situations", {overdue_guards_are_crossed_at_once, 1},
+              {resting_contact_takes_plain_steps, 1}, {receding_guards_are_no_candidates, 1},
+              {sliding_ends_with_its_guard, 2 * MODES},
+              {crossed_guards_that_are_left_again_are_a_mismatch, 1},
+              {labels_have_a_tolerance_of_their_own, 2 * MODES},
+              {strict_ends_where_a_guard_recedes_in_every_mode, MODES},
+              {zeno_ends_with_its_guard, MODES}, {ties_are_taken_by_index, 1},
+              {one_step_may_cross_several_guards, 1},
+              {start_on_a_guard_goes_where_the_flow_leads, 1}, {brief_touches_are_found, 1},
+              {more_samples_find_more_touches, 1}, {every_guard_has_its_own_band, 1},
+              {rows_are_asked_for_in_bands_only, 1});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;

@@ -205,20 +205,12 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("project");
-    TCase *exact = tcase_create("exact answers");
-    tcase_set_timeout(exact, 60);
-    tcase_add_loop_test(exact, projections_have_their_orders, 0, 2 * MODES);
-    suite_add_tcase(suite, exact);
-    TCase *situation = tcase_create("situations");
-    tcase_set_timeout(situation, 60);
-    tcase_add_test(situation, grazing_projections_are_refused);
-    tcase_add_test(situation, projections_are_undone_where_the_flow_has_turned);
-    tcase_add_test(situation, deep_bands_do_not_lose_guards);
-    tcase_add_test(situation, eps_is_only_an_upper_bound);
-    tcase_add_test(situation, end_comes_before_a_projection);
-    tcase_add_test(situation, projections_do_not_jump_over_others);
-    tcase_add_test(situation, refusals_are_counted_by_reason);
-    suite_add_tcase(suite, situation);
+    ADD_TESTS(suite, "exact answers", {projections_have_their_orders, 2 * MODES});
+    ADD_TESTS(suite, "situations", {grazing_projections_are_refused, 1},
+              {projections_are_undone_where_the_flow_has_turned, 1},
+              {deep_bands_do_not_lose_guards, 1}, {eps_is_only_an_upper_bound, 1},
+              {end_comes_before_a_projection, 1}, {projections_do_not_jump_over_others, 1},
+              {refusals_are_counted_by_reason, 1});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;

@@ -307,13 +307,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("reset map");
-    TCase *maps = tcase_create("maps");
-    tcase_add_loop_test(maps, ball_bounces_as_in_closed_form, 0, 2 * MODES);
-    tcase_add_loop_test(maps, bouncing_without_end_is_zeno, 0, MODES);
-    tcase_add_loop_test(maps, rimless_wheel_has_its_multiplier, 0, MODES);
-    tcase_add_loop_test(maps, ball_meets_a_vibrating_table, 0, MODES);
-    tcase_add_loop_test(maps, bad_maps_are_named, 0, MODES);
-    suite_add_tcase(suite, maps);
+    ADD_TESTS(suite, "maps", {ball_bounces_as_in_closed_form, 2 * MODES},
+              {bouncing_without_end_is_zeno, MODES}, {rimless_wheel_has_its_multiplier, MODES},
+              {ball_meets_a_vibrating_table, MODES}, {bad_maps_are_named, MODES});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;

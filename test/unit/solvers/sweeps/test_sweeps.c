@@ -499,27 +499,17 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("sweeps");
-    TCase *all = tcase_create("all");
-    suite_add_tcase(suite, all);
-    tcase_add_checked_fixture(all, NULL, free_scratch);
-    tcase_add_test(all, a_cube_on_its_corners_is_carried);
-    tcase_add_loop_test(all, a_pushed_cube_slides_above_its_cone, 0, 4);
-    tcase_add_test(all, a_motor_within_its_bound_has_its_speed);
-    tcase_add_loop_test(all, momentum_and_cones_hold_after_any_number_of_sweeps, 0, 20);
-    tcase_add_loop_test(all, many_sweeps_solve_a_heap, 0, 5);
-    tcase_add_test(all, one_body_may_have_hundreds_of_contacts);
-    tcase_add_loop_test(all, joints_hold_after_any_number_of_sweeps, 0, 16);
-    tcase_add_loop_test(all, many_sweeps_solve_mechanisms, 0, 8);
-    tcase_add_test(all, a_chain_hangs);
-    tcase_add_loop_test(all, momentum_of_spinning_bodies_balances, 0, 8);
-    tcase_add_test(all, a_spinning_body_stands_on_its_tip);
-    tcase_add_loop_test(all, sweeps_of_a_fast_spin_converge, 0, 3);
-    tcase_add_test(all, motors_of_a_fast_spin_converge);
-    tcase_add_loop_test(all, stiction_of_single_contacts_is_that_of_batches, 0, 2);
-    tcase_add_test(all, a_mechanism_does_not_disturb_a_spin);
-    tcase_add_test(all, the_same_problem_gives_the_same_bits);
-    tcase_add_loop_test(all, no_operation_is_invalid_or_divides_by_zero, 0, 10);
-    tcase_add_test(all, a_settled_solve_allocates_nothing);
-    tcase_add_loop_test(all, every_law_is_swept_to_its_solution, 0, 4 * KINDS);
+    ADD_TESTS_WITH(
+        suite, "all", NULL, free_scratch, {a_cube_on_its_corners_is_carried, 1},
+        {a_pushed_cube_slides_above_its_cone, 4}, {a_motor_within_its_bound_has_its_speed, 1},
+        {momentum_and_cones_hold_after_any_number_of_sweeps, 20}, {many_sweeps_solve_a_heap, 5},
+        {one_body_may_have_hundreds_of_contacts, 1}, {joints_hold_after_any_number_of_sweeps, 16},
+        {many_sweeps_solve_mechanisms, 8}, {a_chain_hangs, 1},
+        {momentum_of_spinning_bodies_balances, 8}, {a_spinning_body_stands_on_its_tip, 1},
+        {sweeps_of_a_fast_spin_converge, 3}, {motors_of_a_fast_spin_converge, 1},
+        {stiction_of_single_contacts_is_that_of_batches, 2},
+        {a_mechanism_does_not_disturb_a_spin, 1}, {the_same_problem_gives_the_same_bits, 1},
+        {no_operation_is_invalid_or_divides_by_zero, 10}, {a_settled_solve_allocates_nothing, 1},
+        {every_law_is_swept_to_its_solution, 4 * KINDS});
     return run_suite(suite);
 }

@@ -866,35 +866,21 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("certify");
-    TCase *motion = tcase_create("motion");
-    tcase_add_test(motion, motion_is_the_exponential_of_the_twist);
-    tcase_add_test(motion, axes_stay_orthonormal);
-    suite_add_tcase(suite, motion);
-    TCase *certificates = tcase_create("certificates");
+    ADD_TESTS(suite, "motion", {motion_is_the_exponential_of_the_twist, 1},
+              {axes_stay_orthonormal, 1});
+    TCase *certificates = ADD_TESTS(
+        suite, "certificates", {nothing_gets_below_the_level, 1},
+        {boxes_never_overlap_by_another_test, 1}, {hardly_any_is_early, 1},
+        {falling_bodies_arrive_on_time, 1}, {expansions_are_counted, 1},
+        {swinging_bodies_arrive_on_time, 1}, {the_next_vertex_of_a_rolling_ball_is_awaited, 1},
+        {boxes_rest_slide_and_pivot_on, 1}, {two_that_turn_together_stay_together, 1},
+        {wheels_and_balls_roll_on, 1}, {logs_roll_on_each_other, 1},
+        {cylinders_stand_rock_and_spin, 1}, {crossed_edges_keep_their_gap, 1},
+        {crossed_edges_meet_on_time, 3}, {corners_pass_on_corners, 1},
+        {bodies_that_have_met_can_separate, 1}, {blocking_contacts_can_be_corrected, 1},
+        {nonsense_gets_no_time, 1});
     tcase_add_unchecked_fixture(certificates, make_shapes, NULL);
-    tcase_add_test(certificates, nothing_gets_below_the_level);
-    tcase_add_test(certificates, boxes_never_overlap_by_another_test);
-    tcase_add_test(certificates, hardly_any_is_early);
-    tcase_add_test(certificates, falling_bodies_arrive_on_time);
-    tcase_add_test(certificates, expansions_are_counted);
-    tcase_add_test(certificates, swinging_bodies_arrive_on_time);
-    tcase_add_test(certificates, the_next_vertex_of_a_rolling_ball_is_awaited);
-    tcase_add_test(certificates, boxes_rest_slide_and_pivot_on);
-    tcase_add_test(certificates, two_that_turn_together_stay_together);
-    tcase_add_test(certificates, wheels_and_balls_roll_on);
-    tcase_add_test(certificates, logs_roll_on_each_other);
-    tcase_add_test(certificates, cylinders_stand_rock_and_spin);
-    tcase_add_test(certificates, crossed_edges_keep_their_gap);
-    tcase_add_loop_test(certificates, crossed_edges_meet_on_time, 0, 3);
-    tcase_add_test(certificates, corners_pass_on_corners);
-    tcase_add_test(certificates, bodies_that_have_met_can_separate);
-    tcase_add_test(certificates, blocking_contacts_can_be_corrected);
-    tcase_add_test(certificates, nonsense_gets_no_time);
-    suite_add_tcase(suite, certificates);
-    TCase *bounds = tcase_create("bounds");
-    tcase_add_test(bounds, free_bodies_keep_to_equation_4);
-    tcase_add_test(bounds, links_keep_to_equations_11_to_14);
-    tcase_add_test(bounds, pivoting_breaks_equations_7_and_8);
-    suite_add_tcase(suite, bounds);
+    ADD_TESTS(suite, "bounds", {free_bodies_keep_to_equation_4, 1},
+              {links_keep_to_equations_11_to_14, 1}, {pivoting_breaks_equations_7_and_8, 1});
     return run_suite(suite);
 }

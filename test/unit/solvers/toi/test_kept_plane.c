@@ -88,9 +88,6 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("kept planes");
-    TCase *all = tcase_create("all");
-    tcase_set_timeout(all, 60);
-    tcase_add_test(all, a_kept_plane_serves_at_other_velocities);
-    suite_add_tcase(suite, all);
+    ADD_TESTS(suite, "all", {a_kept_plane_serves_at_other_velocities, 1});
     return run_suite(suite);
 }
