@@ -24,11 +24,14 @@ bool sprag_ode_load_counts(const double *I, const double *moment, double square)
     return 2 * sum * square * square > least * least;
 }
 
-// A = the positive part of square K - I, with the inertia I: then I + A is no less than square K,
-// up to what counts about each of its axes. Returns its trace.
-static double excess(const double *I, double least, const double *moment, double square,
-                     double A[9])
+// A = the positive part of square K - I, with the inertia I of the part: then I + A is no less than
+// square K. The body's share of it is no more than what counts beside its own inertia about each
+// axis of A: that of a part with bodies far apart is larger by orders of magnitude. Returns the
+// trace of the share.
+static double excess(const double *I, const double *own, double share, const double *moment,
+                     double square, double A[9])
 {
+    const double least = least_moment(own);
     double over[9], value[3], u[9], trace = 0;
     const double all = moment[0] + moment[4] + moment[8];
     for (int i = 0; i < 3; i++) {
@@ -41,9 +44,9 @@ static double excess(const double *I, double least, const double *moment, double
     sprag_eigen3(over, value, u);
     for (int k = 0; k < 3; k++) {
         const double *axis = u + 3 * k;
-        double along[3], added = value[k];
+        double along[3], added = share * value[k];
         if (added > load_most * least) {
-            mul33(I, axis, along);
+            mul33(own, axis, along);
             added = fmin(added, load_most * dot3(axis, along));
         }
         if (added > 0) {
@@ -60,14 +63,13 @@ bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *mome
                            double share_of_part, double added_before, ode_stiffened_body *to)
 {
     double inverse[9], part[3], pull[3], *free = body->free_velocity + 3;
-    to->trace = share_of_part * excess(I, least_moment(I), moment, square, to->added);
+    to->trace = excess(I, body->inertia, share_of_part, moment, square, to->added);
     if (!(to->trace > 0)) {
         return false;
     }
     memcpy(to->inertia, body->inertia, sizeof to->inertia);
     memcpy(to->free, free, sizeof to->free);
     for (int i = 0; i < 9; i++) {
-        to->added[i] *= share_of_part;
         body->inertia[i] += to->added[i];
     }
     if (invert33(body->inertia, inverse) == 0) {

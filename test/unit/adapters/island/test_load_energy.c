@@ -138,6 +138,26 @@ START_TEST(much_is_too_much)
 }
 END_TEST
 
+// A ball of a part that reaches over kilometres: the part's stiffness and inertia are beyond what
+// can be added to the ball's own, about an axis at a slant to the frame of the world.
+START_TEST(a_body_takes_what_counts_beside_its_own)
+{
+    static const double own = 0.004, part[9] = {1e6, 0, 0, 0, 1e6, 0, 0, 0, 1e6}; // kg m^2
+    static const double lever[3] = {480, 600, 640}, force[3] = {8e9, 0, -6e9};    // m, N
+    sprag_body body = {.mass = 1, .inertia = {own, 0, 0, 0, own, 0, 0, 0, own}};
+    sprag_problem problem = {.step = 0.01, .bodies = 1, .body = &body};
+    ode_stiffened_body to = {.share = 1};
+    double moment[9];
+    for (int i = 0; i < 9; i++) {
+        moment[i] = lever[i / 3] * force[i % 3];
+    }
+    ck_assert(sprag_ode_load_counts(part, moment, 1e-4));
+    ck_assert(sprag_ode_add_inertia(&body, part, moment, 1e-4, 0.5, 0, &to));
+    ck_assert_int_eq(sprag_problem_check(&problem, NULL, 0), SPRAG_OK);
+    ck_assert_double_eq_tol(to.trace, 1e5 * own, 1e-9);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("load_energy");
@@ -148,6 +168,7 @@ int main(void)
     tcase_add_loop_test(tests, a_share_pays_for_what_was_won, 0, 4);
     tcase_add_test(tests, a_share_never_vanishes);
     tcase_add_loop_test(tests, much_is_too_much, 0, 4);
+    tcase_add_test(tests, a_body_takes_what_counts_beside_its_own);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
