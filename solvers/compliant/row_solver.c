@@ -72,19 +72,6 @@ static void substitute(compliant_row_system *s, double *b)
     }
 }
 
-// Adds the forces that the softness has lost: along an eigenvector of A, a share of softness /
-// eigenvalue.
-static void sharpen(compliant_row_system *s)
-{
-    for (int i = 0; i < s->count; i++) {
-        s->rest[i] = s->softness[i] * s->solution[i];
-    }
-    substitute(s, s->rest);
-    for (int i = 0; i < s->count; i++) {
-        s->solution[i] += s->rest[i];
-    }
-}
-
 static double bound_of(const compliant_active_row *row)
 {
     return row->at == COMPLIANT_AT_LOWER ? row->lo : row->hi;
@@ -95,7 +82,7 @@ static double bound_of(const compliant_active_row *row)
 static void set_right(compliant_row_system *s)
 {
     for (int i = 0; i < s->count; i++) {
-        s->solution[i] = is_bound(s, i) ? bound_of(&s->row[i]) : s->right[i];
+        s->solution[i] = is_bound(s, i) ? bound_of(&s->row[i]) : s->aim[i];
     }
     for (int i = 0; i < s->count && s->has_bounds; i++) {
         for (int k = s->first[i]; k < i; k++) {
@@ -107,11 +94,12 @@ static void set_right(compliant_row_system *s)
     }
 }
 
-// w = A lambda - right
-static void set_excess(compliant_row_system *s, double *w)
+// w = A lambda - aim
+static void set_excess(compliant_row_system *s)
 {
+    double *w = s->excess;
     for (int i = 0; i < s->count; i++) {
-        w[i] = -s->right[i];
+        w[i] = -s->aim[i];
     }
     for (int i = 0; i < s->count; i++) {
         for (int k = s->first[i]; k <= i; k++) {
@@ -134,10 +122,10 @@ static double rounding_of(const compliant_row_system *s)
 }
 
 // Bound of a row by its lambda and excess.
-static compliant_bound next_bound(const compliant_row_system *s, const double *w, double rounding,
-                                  int i)
+static compliant_bound next_bound(const compliant_row_system *s, double rounding, int i)
 {
     const compliant_active_row *row = &s->row[i];
+    const double *w = s->excess;
     double least =
         row->at == COMPLIANT_BETWEEN ? 0 : rounding * sqrt(*compliant_entry(s, s->A, i, i));
     switch (row->at) {
@@ -153,28 +141,27 @@ static compliant_bound next_bound(const compliant_row_system *s, const double *w
     return COMPLIANT_BETWEEN;
 }
 
-// Exchanges all rows that violate a condition at once, and where their number does not fall, the
-// last one alone, which is finite (Judice, Pires: A block principal pivoting algorithm for large
-// scale strictly monotone linear complementarity problems, 1994).
-bool compliant_solve_rows(compliant_row_system *s)
+// Solves for the aim, with the factors of the bounds that rows are at. Exchanges all rows that
+// violate a condition at once, and where their number does not fall, the last one alone, which is
+// finite (Judice, Pires: A block principal pivoting algorithm for large scale strictly monotone
+// linear complementarity problems, 1994).
+static bool reach_aim(compliant_row_system *s)
 {
     int fewest = s->count + 1, tries = COMPLIANT_BLOCK_TRIES;
     double rounding = s->has_bounds ? rounding_of(s) : 0;
     for (int pass = 0; pass < 50 + 4 * s->count; pass++) {
         int violated = 0, last = -1;
-        if (!factor(s)) {
+        if (pass > 0 && !factor(s)) {
             return false;
         }
         set_right(s);
         substitute(s, s->solution);
-        sharpen(s);
         if (!s->has_bounds) {
             return true;
         }
-        double *w = s->factor; // which is not needed any more
-        set_excess(s, w);
+        set_excess(s);
         for (int i = 0; i < s->count; i++) {
-            if (next_bound(s, w, rounding, i) != s->row[i].at) {
+            if (next_bound(s, rounding, i) != s->row[i].at) {
                 violated++;
                 last = i;
             }
@@ -185,8 +172,24 @@ bool compliant_solve_rows(compliant_row_system *s)
         tries = violated < fewest ? COMPLIANT_BLOCK_TRIES : tries - 1;
         fewest = violated < fewest ? violated : fewest;
         for (int i = tries > 0 ? 0 : last; i <= last; i++) {
-            s->row[i].at = next_bound(s, w, rounding, i);
+            s->row[i].at = next_bound(s, rounding, i);
         }
     }
     return false;
+}
+
+// The forces that the softness takes are given back by a step of the proximal point method: of the
+// second solution only the square of softness / eigenvalue is missing along an eigenvector of A.
+// Either problem has one solution, and its exchanges end; forces that were given back within the
+// exchanges would depend on the bounds, which then could change for ever.
+bool compliant_solve_rows(compliant_row_system *s)
+{
+    memcpy(s->aim, s->right, (size_t)s->count * sizeof *s->aim);
+    if (!factor(s) || !reach_aim(s)) {
+        return false;
+    }
+    for (int i = 0; i < s->count; i++) {
+        s->aim[i] += s->softness[i] * s->solution[i];
+    }
+    return reach_aim(s);
 }

@@ -35,7 +35,8 @@ typedef struct compliant_row_system {
     double *softness; // rows, part of the diagonal of A; 0 of rows with bounds
     double *right;    // right side
     double *solution; // lambda
-    double *rest;     // scratch of the solver
+    double *aim;      // right side with what the softness takes; scratch of the solver
+    double *excess;   // A lambda - aim; likewise
 } compliant_row_system;
 
 static inline double *compliant_entry(const compliant_row_system *s, double *A, int i, int k)

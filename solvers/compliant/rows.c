@@ -255,7 +255,8 @@ static bool allocate(compliant_run *run)
     a->softness = SPRAG_TAKE(s, room, double);
     a->right = SPRAG_TAKE(s, room, double);
     a->solution = SPRAG_TAKE(s, room, double);
-    a->rest = SPRAG_TAKE(s, room, double);
+    a->aim = SPRAG_TAKE(s, room, double);
+    a->excess = SPRAG_TAKE(s, room, double);
     return !s->failed;
 }
 
