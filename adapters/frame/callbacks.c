@@ -16,7 +16,8 @@ static void expose(const group *g)
     }
 }
 
-bool group_row_room(group *g, int rows)
+// Room for so many rows. false: no memory.
+static bool make_room(group *g, int rows)
 {
     if (rows > g->row_room) {
         int room = rows + 16;
@@ -122,7 +123,7 @@ static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
     if (g->joints == 0) {
         return 0;
     }
-    if (!is_finite(g) || !group_row_room(g, 6 * g->joints)) {
+    if (!is_finite(g) || !make_room(g, 6 * g->joints)) {
         return -1;
     }
     expose(g);

@@ -139,8 +139,6 @@ bool group_make(group *g, step *s, const members *m, int leader);
 
 // ---- callbacks.c
 
-bool group_row_room(group *g, int rows); // false: no memory
-
 // Takes the surface of the pair from the program's contact joint.
 void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
                        const ode_pair_answer *answer);

@@ -12,11 +12,11 @@ typedef enum kind { METHOD, REAL, INTEGER, WORD } kind;
 typedef struct option {
     const char *name;
     kind kind;
-    size_t offset;      // into settings
-    double least, most; // REAL, INTEGER: limits, both allowed
+    size_t offset;            // into settings
+    double least, most;       // REAL, INTEGER: limits, both allowed
+    const char *const *words; // WORD: names of the values 0, 1 ..., then NULL
     const char *unit;
     const char *meaning;
-    const char *const *words; // WORD: names of the values 0, 1 ..., then NULL
 } option;
 
 #define AT(field) offsetof(settings, field)
@@ -33,103 +33,84 @@ static const char *const efforts[] = {"auto", "fast", "balanced", "exact", NULL}
 enum { STOCK_ITERATIONS_MAX = 100000 };
 
 static const option options[] = {
-    {"method", METHOD, AT(method), 0, 0, "", "how to step the world; see the list below", NULL},
-    {"ode.iterations", INTEGER, AT(stock.iterations), 0, STOCK_ITERATIONS_MAX, "",
+    {"method", METHOD, AT(method), 0, 0, NULL, "", "how to step the world; see the list below"},
+    {"ode.iterations", INTEGER, AT(stock.iterations), 0, STOCK_ITERATIONS_MAX, NULL, "",
      "iterations of dWorldQuickStep under the methods ode, ode-step and ode-quick; 0: those that "
-     "the program has set; method=ode-quick:N sets them too",
-     NULL},
-    {"ode.erp", REAL, AT(stock.erp), 0, 1, "",
-     "ERP of the world under these methods; 0: that of the program", NULL},
-    {"ode.cfm", REAL, AT(stock.cfm), 0, 1, "",
-     "CFM of the world under these methods; 0: that of the program", NULL},
-    {"effort", WORD, AT(effort), 0, 0, "",
+     "the program has set; method=ode-quick:N sets them too"},
+    {"ode.erp", REAL, AT(stock.erp), 0, 1, NULL, "",
+     "ERP of the world under these methods; 0: that of the program"},
+    {"ode.cfm", REAL, AT(stock.cfm), 0, 1, NULL, "",
+     "CFM of the world under these methods; 0: that of the program"},
+    {"effort", WORD, AT(effort), 0, 0, efforts, "",
      "most work of method stribeck: fast takes as many Gauss-Seidel sweeps as the world has "
      "QuickStep iterations, balanced 50, where a few Newton updates do not solve an island; exact "
-     "works until the tolerance is met; auto is fast for dWorldQuickStep, balanced for dWorldStep",
-     efforts},
-    {"stribeck.scheme", WORD, AT(stribeck.scheme), 0, 0, "",
+     "works until the tolerance is met; auto is fast for dWorldQuickStep, balanced for dWorldStep"},
+    {"stribeck.scheme", WORD, AT(stribeck.scheme), 0, 0, schemes, "",
      "two-way solves normal forces and friction together; one-way takes normal forces from the "
-     "start of the step, and stiff contacts then gain energy",
-     schemes},
-    {"stribeck.contacts", WORD, AT(contacts), 0, 0, "",
+     "start of the step, and stiff contacts then gain energy"},
+    {"stribeck.contacts", WORD, AT(contacts), 0, 0, sources, "",
      "who finds the contacts of convex geoms, cylinders, and boxes and capsules among themselves "
      "and on meshes and heightfields: ODE's dCollide, or sprag's geometry, with up to 8 points "
-     "spread over the faces that touch; auto is ode until sprag steps the world, then sprag",
-     sources},
-    {"stribeck.speculative", INTEGER, AT(speculative), 0, 1, "",
+     "spread over the faces that touch; auto is ode until sprag steps the world, then sprag"},
+    {"stribeck.speculative", INTEGER, AT(speculative), 0, 1, NULL, "",
      "1: geoms that would overlap within the step, at their velocities, have contacts before, so "
-     "that fast bodies do not pass thin ones",
-     NULL},
-    {"stribeck.arcs", INTEGER, AT(stiffness.arcs), 0, 1, "",
+     "that fast bodies do not pass thin ones"},
+    {"stribeck.arcs", INTEGER, AT(stiffness.arcs), 0, 1, NULL, "",
      "1: joints move their bodies on arcs, not along tangents, so that they open less and swings "
-     "keep their energy; 0: joints under load only, the others as ODE",
-     NULL},
-    {"stribeck.stiffness", REAL, AT(stiffness.stiffness), 0, 1e15, "N/m",
+     "keep their energy; 0: joints under load only, the others as ODE"},
+    {"stribeck.stiffness", REAL, AT(stiffness.stiffness), 0, 1e15, NULL, "N/m",
      "normal stiffness (Hunt and Crossley) of contacts without ERP or CFM of their own; higher: "
-     "less overlap; 0: ODE's ERP and CFM",
-     NULL},
-    {"stribeck.dissipation", REAL, AT(stiffness.dissipation), 0, 1e6, "s/m",
-     "dissipation of these contacts; higher: less bounce", NULL},
-    {"stribeck.stiction_tolerance", REAL, AT(stribeck.stiction_tolerance), 0, 1, "m/s",
+     "less overlap; 0: ODE's ERP and CFM"},
+    {"stribeck.dissipation", REAL, AT(stiffness.dissipation), 0, 1e6, NULL, "s/m",
+     "dissipation of these contacts; higher: less bounce"},
+    {"stribeck.stiction_tolerance", REAL, AT(stribeck.stiction_tolerance), 0, 1, NULL, "m/s",
      "slip speed up to which a sliding contact counts as sticking; higher: easier to solve, but "
-     "more creep; 0: 1/1000 of the change of velocity in the step",
-     NULL},
-    {"stribeck.stiction_at_rest", REAL, AT(stribeck.stiction_at_rest), 0, 1, "m/s",
+     "more creep; 0: 1/1000 of the change of velocity in the step"},
+    {"stribeck.stiction_at_rest", REAL, AT(stribeck.stiction_at_rest), 0, 1, NULL, "m/s",
      "the same for contacts at rest, which creep by up to this speed; 0: 1e-8 of the change of "
-     "velocity in the step",
-     NULL},
-    {"stribeck.tolerance", REAL, AT(stribeck.tolerance), 1e-15, 0.1, "",
-     "largest error of momentum, relative to the impulses of the island; lower: more iterations",
-     NULL},
-    {"stribeck.softness", REAL, AT(stribeck.softness), 1e-15, 1, "",
+     "velocity in the step"},
+    {"stribeck.tolerance", REAL, AT(stribeck.tolerance), 1e-15, 0.1, NULL, "",
+     "largest error of momentum, relative to the impulses of the island; lower: more iterations"},
+    {"stribeck.softness", REAL, AT(stribeck.softness), 1e-15, 1, NULL, "",
      "compliance of contact normals, relative to the inverse mass at the contact, up to ten times "
      "that in islands of more than 10 bodies unless effort=exact; higher: easier to solve, but "
-     "bodies sink in more",
-     NULL},
-    {"stribeck.row_softness", REAL, AT(stribeck.row_softness), 1e-15, 1, "",
-     "the same for joint equations; higher: joints give way more", NULL},
-    {"stribeck.max_iterations", INTEGER, AT(stribeck.max_iterations), 1, 10000, "",
-     "most iterations of strategy newton; lower: other strategies are tried sooner", NULL},
-    {"stribeck.max_continuation", INTEGER, AT(stribeck.max_continuation), 0, 100000, "",
-     "most iterations of strategy continuation; 0: the strategy is not tried", NULL},
-    {"stribeck.sweeps", INTEGER, AT(stribeck.sweeps), 1, 1e6, "",
-     "most Gauss-Seidel sweeps of an island with effort=exact", NULL},
-    {"stribeck.direct_work", REAL, AT(stribeck.direct_work), 0, 1e15, "",
+     "bodies sink in more"},
+    {"stribeck.row_softness", REAL, AT(stribeck.row_softness), 1e-15, 1, NULL, "",
+     "the same for joint equations; higher: joints give way more"},
+    {"stribeck.max_iterations", INTEGER, AT(stribeck.max_iterations), 1, 10000, NULL, "",
+     "most iterations of strategy newton; lower: other strategies are tried sooner"},
+    {"stribeck.max_continuation", INTEGER, AT(stribeck.max_continuation), 0, 100000, NULL, "",
+     "most iterations of strategy continuation; 0: the strategy is not tried"},
+    {"stribeck.sweeps", INTEGER, AT(stribeck.sweeps), 1, 1e6, NULL, "",
+     "most Gauss-Seidel sweeps of an island with effort=exact"},
+    {"stribeck.direct_work", REAL, AT(stribeck.direct_work), 0, 1e15, NULL, "",
      "most work of a factorization, in products of 6x6 blocks, with which effort=exact ends at a "
-     "root; lower limits the time of a step; 0: islands are solved by sweeps alone",
-     NULL},
-    {"advance.epsilon", REAL, AT(advance.epsilon), 1e-12, 1, "m",
-     "gap at which bodies touch; resting bodies keep half of it", NULL},
-    {"advance.shortest", REAL, AT(advance.shortest), 1e-6, 1, "",
+     "root; lower limits the time of a step; 0: islands are solved by sweeps alone"},
+    {"advance.epsilon", REAL, AT(advance.epsilon), 1e-12, 1, NULL, "m",
+     "gap at which bodies touch; resting bodies keep half of it"},
+    {"advance.shortest", REAL, AT(advance.shortest), 1e-6, 1, NULL, "",
      "shortest planned sub-step, as a part of the step; lower: events are separated better, but "
-     "steps may take longer",
-     NULL},
-    {"advance.substeps", INTEGER, AT(advance.substeps), 0, 10000, "",
+     "steps may take longer"},
+    {"advance.substeps", INTEGER, AT(advance.substeps), 0, 10000, NULL, "",
      "sub-steps to aim at in a step; more: more exact and slower; 0: 200 / number of bodies that "
-     "may touch, at most 100, and 1 for what is planned coarsely",
-     NULL},
-    {"advance.error", REAL, AT(advance.error), 0, 1, "m",
-     "error of a step, estimated by halving sub-steps; lower: more sub-steps; 0: no estimate",
-     NULL},
-    {"advance.checks", INTEGER, AT(advance.checks), 0, 1, "",
-     "1: measure the least gap of all pairs three times per sub-step, for tests", NULL},
-    {"advance.callbacks", WORD, AT(callbacks), 0, 0, "",
+     "may touch, at most 100, and 1 for what is planned coarsely"},
+    {"advance.error", REAL, AT(advance.error), 0, 1, NULL, "m",
+     "error of a step, estimated by halving sub-steps; lower: more sub-steps; 0: no estimate"},
+    {"advance.checks", INTEGER, AT(advance.checks), 0, 1, NULL, "",
+     "1: measure the least gap of all pairs three times per sub-step, for tests"},
+    {"advance.callbacks", WORD, AT(callbacks), 0, 0, callbacks, "",
      "when sprag calls the program's collision callback for bodies that will touch: within the "
-     "step, at the time of the touch; or before the step, for all that may touch",
-     callbacks},
-    {"ess.tolerance", REAL, AT(compliant.tolerance), 1e-13, 0.1, "",
-     "error of a step of the integrator, relative to the motion in the step; lower: more steps",
-     NULL},
-    {"ess.steps", INTEGER, AT(compliant.steps), 1, 1e6, "",
+     "step, at the time of the touch; or before the step, for all that may touch"},
+    {"ess.tolerance", REAL, AT(compliant.tolerance), 1e-13, 0.1, NULL, "",
+     "error of a step of the integrator, relative to the motion in the step; lower: more steps"},
+    {"ess.steps", INTEGER, AT(compliant.steps), 1, 1e6, NULL, "",
      "most steps of the integrator in a step of the world; groups of bodies that need more are "
-     "stepped by the implicit Stribeck step",
-     NULL},
+     "stepped by the implicit Stribeck step"},
 };
 
 enum {
     OPTIONS = sizeof options / sizeof options[0],
     NAME_MAX_LENGTH = 40, // of a name or value; no valid one is longer
-    NUMBER_MAX = 32,      // bytes of a printed number
     CELL_MAX = 64,        // bytes of a cell in the help
 };
 

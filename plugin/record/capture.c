@@ -97,13 +97,6 @@ static void write_poses(const capture *c, const step_start *start, frame_buffer 
     }
 }
 
-static void to_floats(float to[3], const double from[3])
-{
-    for (int k = 0; k < 3; k++) {
-        to[k] = (float)from[k];
-    }
-}
-
 static bool anchors_of(dJointID joint, dVector3 anchor[2])
 {
     switch (dJointGetType(joint)) {

@@ -36,6 +36,13 @@ static inline void *frame_buffer_add(frame_buffer *b, size_t count)
     return b->data + b->size - size;
 }
 
+static inline void to_floats(float to[3], const double from[3])
+{
+    for (int k = 0; k < 3; k++) {
+        to[k] = (float)from[k];
+    }
+}
+
 // false: no memory for some entry. The frame is gone then.
 bool frame_buffer_end(frame_buffer *b);
 

@@ -141,13 +141,6 @@ static sprag_recorded_state state_of(const contacts_of *of, const ode_contact_vi
 
 // ---- the entry
 
-static void to_floats(float to[3], const double from[3])
-{
-    for (int k = 0; k < 3; k++) {
-        to[k] = (float)from[k];
-    }
-}
-
 static void write_contact(const contacts_of *of, const ode_contact_view *contact,
                           const dJointFeedback *feedback, other_geom *other, frame_buffer *to)
 {

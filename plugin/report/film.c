@@ -8,9 +8,10 @@
 #include "array.h"
 #include "linalg.h"
 
-const size_t film_figures[FILM_FIGURES] = {offsetof(film_step, cpu), offsetof(film_step, depth),
-                                           offsetof(film_step, slip), offsetof(film_step, residual),
-                                           offsetof(film_step, joint_gap)};
+// Those whose worst steps are kept.
+static const size_t figures[FILM_FIGURES] = {
+    offsetof(film_step, cpu), offsetof(film_step, depth), offsetof(film_step, slip),
+    offsetof(film_step, residual), offsetof(film_step, joint_gap)};
 
 #define ADD(of, array, count, room)                                                                \
     __extension__({                                                                                \
@@ -188,7 +189,8 @@ static bool add_objects(film_world *w, const sprag_recording *r)
     return true;
 }
 
-int film_worst(const film_world *w, size_t figure)
+// Index of the worst step by one of the figures (offset in film_step); -1: none is known.
+static int worst_step(const film_world *w, size_t figure)
 {
     int worst = -1;
     double most = 0;
@@ -232,7 +234,7 @@ static char *choose_frames(const film_world *w, int frames)
         kept[k] = k % stride == 0 || k == w->steps - 1;
     }
     for (int i = 0; kept && i < FILM_FIGURES; i++) {
-        int worst = film_worst(w, film_figures[i]);
+        int worst = worst_step(w, figures[i]);
         kept[worst < 0 ? 0 : worst] = 1;
     }
     return kept;

@@ -76,10 +76,6 @@ void film_free(film *f);
 // NULL: no body of that number.
 const film_body *film_body_of(const film_world *w, uint32_t body);
 
-// Index of the worst step by one of the figures (offset in film_step); -1: none is known.
-int film_worst(const film_world *w, size_t figure);
-
-extern const size_t film_figures[]; // offsets of those whose worst steps are kept
-enum { FILM_FIGURES = 5 };
+enum { FILM_FIGURES = 5 }; // so many have their worst steps kept
 
 #endif
