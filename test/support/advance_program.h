@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "linalg.h"
+#include "program_world.h"
 #include "sprag.h"
 #include "suite.h"
 
@@ -54,12 +55,8 @@ static inline scene *open_scene(const char *options)
 // Whatever the scene, stock had nothing to do.
 static inline void close_scene(scene *s)
 {
-    sprag_world_statistics stats = {.struct_size = sizeof stats};
-    sprag_world_stats(s->world, &stats);
-    ck_assert_int_eq(stats.fallbacks, 0);
-    dJointGroupDestroy(s->group);
-    dSpaceDestroy(s->space);
-    dWorldDestroy(s->world);
+    ck_assert_int_eq(statistics_of(s->world).fallbacks, 0);
+    destroy_world(s->world, s->space, s->group);
     free(s);
 }
 
@@ -114,9 +111,7 @@ static inline void run(scene *s, int frames)
 
 static inline sprag_world_statistics stats_of(const scene *s)
 {
-    sprag_world_statistics stats = {.struct_size = sizeof stats};
-    ck_assert_int_eq(sprag_world_stats(s->world, &stats), 1);
-    return stats;
+    return statistics_of(s->world);
 }
 
 static inline dBodyID body_at(scene *s, dGeomID geom, double x, double y, double z) // 2 kg

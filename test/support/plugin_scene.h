@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 #include "join_contacts.h"
+#include "program_world.h"
 #include "sprag.h"
 #include "start.h"
 #include "suite.h"
@@ -21,13 +22,6 @@ static step_fn *stock_step, *stock_quick;
 static inline void configure(dWorldID world, const char *options)
 {
     ck_assert_msg(sprag_world_configure(world, options), "%s: %s", options, sprag_error());
-}
-
-static inline sprag_world_statistics statistics_of(dWorldID world)
-{
-    sprag_world_statistics s = {.struct_size = sizeof s};
-    ck_assert(sprag_world_stats(world, &s));
-    return s;
 }
 
 // ---- a scene with something of everything: a heap of boxes and balls, a double pendulum, a flyer
@@ -93,9 +87,7 @@ static inline void step_scene(scene *s, step_fn *stepper)
 
 static inline void close_scene(scene *s)
 {
-    dJointGroupDestroy(s->contacts);
-    dSpaceDestroy(s->space);
-    dWorldDestroy(s->world);
+    destroy_world(s->world, s->space, s->contacts);
 }
 
 // ---- before and after each test

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "join_contacts.h"
+#include "program_world.h"
 #include "sprag.h"
 #include "start.h"
 #include "suite.h"
@@ -43,19 +44,13 @@ static inline rig open_rig(const char *options, int mode)
 
 static inline void close_rig(rig *r)
 {
-    dJointGroupDestroy(r->contacts);
-    dSpaceDestroy(r->space);
-    dWorldDestroy(r->world);
+    destroy_world(r->world, r->space, r->contacts);
 }
 
 static inline dBodyID add_body(rig *r, const dMass *mass, dGeomID geom, double x, double y,
                                double z)
 {
-    dBodyID body = dBodyCreate(r->world);
-    dBodySetMass(body, mass);
-    dGeomSetBody(geom, body);
-    dBodySetPosition(body, x, y, z);
-    return r->body[r->bodies++] = body;
+    return r->body[r->bodies++] = add_solid(r->world, geom, mass, x, y, z);
 }
 
 // On the floor, in touch with all four corners, if bottom is 0.
@@ -101,13 +96,6 @@ static inline void push_rig(rig *r, double seconds, double x, double y, double z
         dBodyAddForce(r->body[0], x, y, z);
         step_rig(r);
     }
-}
-
-static inline sprag_world_statistics statistics_of(const rig *r)
-{
-    sprag_world_statistics s = {.struct_size = sizeof s};
-    ck_assert(sprag_world_stats(r->world, &s));
-    return s;
 }
 
 static inline const dReal *velocity(const rig *r)

@@ -11,6 +11,7 @@
 
 #include "body_motion.h"
 #include "ess.h"
+#include "program_world.h"
 #include "sprag.h"
 
 static const double ESS_G = 9.81;
@@ -57,9 +58,7 @@ static inline yielding *yielding_open(const char *options, material made_of, dou
 
 static inline void yielding_close(yielding *y)
 {
-    dJointGroupDestroy(y->group);
-    dSpaceDestroy(y->space);
-    dWorldDestroy(y->world);
+    destroy_world(y->world, y->space, y->group);
     free(y->body);
     free(y);
 }

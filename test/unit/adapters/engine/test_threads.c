@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "allocations.h"
+#include "program_world.h"
 #include "sprag.h"
 #include "start.h"
 #include "suite.h"
@@ -168,9 +169,7 @@ static void close_field(field *f)
     for (int i = 0; i < 16; i++) {
         fields[i] = fields[i] == f ? NULL : fields[i];
     }
-    dJointGroupDestroy(f->contacts);
-    dSpaceDestroy(f->space);
-    dWorldDestroy(f->world);
+    destroy_world(f->world, f->space, f->contacts);
 }
 
 static void open_fields(field *f, int count)
@@ -582,9 +581,7 @@ static void live(const char *options, bool falls, body_state end[4])
         end[i] = state_of(h.body[i]);
     }
     dGeomDestroy(ground);
-    dJointGroupDestroy(h.contacts);
-    dSpaceDestroy(h.space);
-    dWorldDestroy(h.world);
+    destroy_world(h.world, h.space, h.contacts);
     dThreadingFreeImplementation(own);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "program_world.h"
 #include "sprag.h"
 #include "start.h"
 #include "suite.h"
@@ -30,9 +31,7 @@ static scene open_scene(const char *options)
 
 static void close_scene(scene *s)
 {
-    dJointGroupDestroy(s->contacts);
-    dSpaceDestroy(s->space);
-    dWorldDestroy(s->world);
+    destroy_world(s->world, s->space, s->contacts);
 }
 
 static dBodyID add_ball(scene *s, double x, double z)

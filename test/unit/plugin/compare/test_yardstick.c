@@ -160,9 +160,7 @@ static pushed open_pushed(double push)
 
 static void close_pushed(pushed *p)
 {
-    dJointGroupDestroy(p->contacts);
-    dSpaceDestroy(p->space);
-    dWorldDestroy(p->world);
+    destroy_world(p->world, p->space, p->contacts);
 }
 
 // Below the bound the cone is used by the share that the push asks for, above it wholly.

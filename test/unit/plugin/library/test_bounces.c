@@ -7,6 +7,7 @@
 #include "body_motion.h"
 #include "floors.h"
 #include "join_contacts.h"
+#include "program_world.h"
 #include "sprag.h"
 #include "start.h"
 #include "suite.h"
@@ -34,9 +35,7 @@ static scene open_scene(double bounce, double mu)
 
 static void close_scene(scene *s)
 {
-    dJointGroupDestroy(s->group);
-    dSpaceDestroy(s->space);
-    dWorldDestroy(s->world);
+    destroy_world(s->world, s->space, s->group);
     free_floor(s->floor);
 }
 
@@ -55,11 +54,7 @@ static void step(scene *s, double h)
 
 static dBodyID add_body(scene *s, dGeomID geom, const dMass *mass, double x, double z)
 {
-    dBodyID body = dBodyCreate(s->world);
-    dBodySetMass(body, mass);
-    dGeomSetBody(geom, body);
-    dBodySetPosition(body, x, 0, z);
-    return body;
+    return add_solid(s->world, geom, mass, x, 0, z);
 }
 
 static dBodyID add_ball(scene *s, double x, double z)
@@ -74,13 +69,6 @@ static double energy_of(dBodyID body)
     dMass mass;
     dBodyGetMass(body, &mass);
     return kinetic_energy(body) + mass.mass * G * dBodyGetPosition(body)[2];
-}
-
-static sprag_world_statistics stats_of(const scene *s)
-{
-    sprag_world_statistics stats = {.struct_size = sizeof stats};
-    ck_assert(sprag_world_stats(s->world, &stats));
-    return stats;
 }
 
 // A step's errors are well below those that the tests with it assert.
@@ -117,7 +105,7 @@ START_TEST(elastic_balls_return)
             step(&s, h);
             ck_assert_double_eq_tol(top_of(ball), 1, 1e-6);
         }
-        ck_assert_int_eq(stats_of(&s).ess_declined, 0);
+        ck_assert_int_eq(statistics_of(s.world).ess_declined, 0);
         close_scene(&s);
     }
 }
@@ -366,7 +354,7 @@ START_TEST(receding_surfaces_are_no_impacts)
     step(&s, 0.01);
     ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[2], -0.2, 1e-6);
     ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], RADIUS - 1e-3, 1e-8);
-    ck_assert_int_eq(stats_of(&s).ess_switched, 1);
+    ck_assert_int_eq(statistics_of(s.world).ess_switched, 1);
     close_scene(&s);
 }
 END_TEST

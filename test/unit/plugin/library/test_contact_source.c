@@ -8,6 +8,7 @@
 #include <ode/ode.h>
 
 #include "join_contacts.h"
+#include "program_world.h"
 #include "sprag.h"
 #include "suite.h"
 
@@ -30,19 +31,14 @@ static scene open_scene(const char *options)
 
 static void close_scene(scene *s)
 {
-    dJointGroupDestroy(s->contacts);
-    dSpaceDestroy(s->space);
-    dWorldDestroy(s->world);
+    destroy_world(s->world, s->space, s->contacts);
 }
 
 static dGeomID add(scene *s, dGeomID geom, double mass, double x, double y, double z)
 {
     dMass m;
-    dBodyID body = dBodyCreate(s->world);
     dMassSetBoxTotal(&m, mass, 0.4, 0.4, 0.4);
-    dBodySetMass(body, &m);
-    dGeomSetBody(geom, body);
-    dBodySetPosition(body, x, y, z);
+    add_solid(s->world, geom, &m, x, y, z);
     return geom;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "program_world.h"
 #include "sprag.h"
 #include "suite.h"
 
@@ -40,9 +41,7 @@ static void open_table(table *t, const char *method)
 
 static void close_table(table *t)
 {
-    dJointGroupDestroy(t->contacts);
-    dSpaceDestroy(t->space);
-    dWorldDestroy(t->world);
+    destroy_world(t->world, t->space, t->contacts);
     dCloseODE();
 }
 

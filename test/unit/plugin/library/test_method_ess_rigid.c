@@ -6,6 +6,7 @@
 
 #include "body_motion.h"
 #include "floors.h"
+#include "program_world.h"
 #include "sprag.h"
 #include "start.h"
 #include "suite.h"
@@ -40,13 +41,10 @@ static scene open_scene(double step, double mu, double slope)
 // No frame of the implicit step.
 static void close_scene(scene *s)
 {
-    sprag_world_statistics stats = {.struct_size = sizeof stats};
-    ck_assert(sprag_world_stats(s->world, &stats));
+    sprag_world_statistics stats = statistics_of(s->world);
     ck_assert_int_eq(stats.ess_declined + stats.ess_switched + stats.fallbacks, 0);
     ck_assert_int_gt(stats.ess_whole, 0);
-    dJointGroupDestroy(s->group);
-    dSpaceDestroy(s->space);
-    dWorldDestroy(s->world);
+    destroy_world(s->world, s->space, s->group);
     free_floor(s->floor);
 }
 
@@ -86,11 +84,7 @@ static int run(scene *s, double seconds)
 
 static dBodyID add(const scene *s, dGeomID geom, const dMass *mass, double x, double z)
 {
-    dBodyID body = dBodyCreate(s->world);
-    dBodySetMass(body, mass);
-    dGeomSetBody(geom, body);
-    dBodySetPosition(body, x, 0, z);
-    return body;
+    return add_solid(s->world, geom, mass, x, 0, z);
 }
 
 static dBodyID add_box(const scene *s, double a, double b, double c, double x, double z)
@@ -203,8 +197,7 @@ START_TEST(box_skates)
         dBodyAddForce(box, force * cos(angle), force * sin(angle), 0);
         step(&s);
     }
-    sprag_world_statistics stats = {.struct_size = sizeof stats};
-    ck_assert(sprag_world_stats(s.world, &stats));
+    sprag_world_statistics stats = statistics_of(s.world);
     ck_assert_int_lt(stats.ess_steps, 3 * count);
     ck_assert_double_eq_tol(dBodyGetLinearVel(box)[0], count * s.step * force * cos(angle), 1e-8);
     ck_assert_double_eq_tol(dBodyGetPosition(box)[1], 0, 1e-8);
@@ -221,8 +214,7 @@ START_TEST(ball_rolls_over_edges)
     dBodySetLinearVel(ball, 1, 0, 0);
     dBodySetAngularVel(ball, 0, 1 / RADIUS, 0);
     int count = run(&s, 1);
-    sprag_world_statistics stats = {.struct_size = sizeof stats};
-    ck_assert(sprag_world_stats(s.world, &stats));
+    sprag_world_statistics stats = statistics_of(s.world);
     ck_assert_int_eq(stats.ess_events, 0);
     ck_assert_double_eq_tol(dBodyGetPosition(ball)[0], -0.47 + count * s.step, 1e-8);
     ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], RADIUS, 1e-8);

@@ -7,17 +7,11 @@
 #include <stdlib.h>
 
 #include "join_contacts.h"
+#include "program_world.h"
 #include "sprag.h"
 #include "start.h"
 #include "suite.h"
 #include "worlds.h"
-
-static sprag_world_statistics statistics_of(dWorldID world)
-{
-    sprag_world_statistics s = {.struct_size = sizeof s};
-    ck_assert(sprag_world_stats(world, &s));
-    return s;
-}
 
 // ---- chance: the same worlds under every compiler, so one draw per statement
 
@@ -94,9 +88,7 @@ static void open_empty(random_world *w)
 
 static void close_world(random_world *w)
 {
-    dJointGroupDestroy(w->contacts);
-    dSpaceDestroy(w->space);
-    dWorldDestroy(w->id);
+    destroy_world(w->id, w->space, w->contacts);
 }
 
 static void set_world(random_world *w)

@@ -7,6 +7,7 @@
 #include <ode/ode.h>
 
 #include "body_motion.h"
+#include "program_world.h"
 #include "sprag.h"
 #include "suite.h"
 
@@ -34,29 +35,21 @@ static scene open_scene(const char *options, double gravity)
 
 static void close_scene(scene *s)
 {
-    dJointGroupDestroy(s->contacts);
-    dSpaceDestroy(s->space);
-    dWorldDestroy(s->world);
+    destroy_world(s->world, s->space, s->contacts);
 }
 
 static dBodyID add(scene *s, dGeomID geom, double x, double y, double z)
 {
     dMass m;
-    dBodyID body = dBodyCreate(s->world);
     dMassSetSphereTotal(&m, 1, 0.1);
-    dBodySetMass(body, &m);
-    dGeomSetBody(geom, body);
-    dBodySetPosition(body, x, y, z);
-    return body;
+    return add_solid(s->world, geom, &m, x, y, z);
 }
 
 static dBodyID add_ball(scene *s, double radius, double x, double y, double z)
 {
     dMass m;
-    dBodyID body = add(s, dCreateSphere(s->space, radius), x, y, z);
     dMassSetSphereTotal(&m, 1, radius);
-    dBodySetMass(body, &m);
-    return body;
+    return add_solid(s->world, dCreateSphere(s->space, radius), &m, x, y, z);
 }
 
 static void touch(void *data, dGeomID a, dGeomID b)

@@ -6,6 +6,7 @@
 
 #include "body_motion.h"
 #include "join_contacts.h"
+#include "program_world.h"
 #include "spin.h"
 #include "spinners.h"
 #include "sprag.h"
@@ -285,9 +286,7 @@ START_TEST(top_stands)
     }
     ck_assert_double_eq_tol(gone / seconds, rate, 0.02 * rate);
     ck_assert_double_lt(most, 0.35);
-    dJointGroupDestroy(s.contacts);
-    dSpaceDestroy(space);
-    dWorldDestroy(s.world);
+    destroy_world(s.world, space, s.contacts);
 }
 END_TEST
 

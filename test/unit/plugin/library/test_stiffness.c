@@ -33,7 +33,7 @@ START_TEST(depth_under_load_follows_the_stiffness)
     add_box(&r, 2, 0.5, 0.5, 0.5, -sink);
     run_rig(&r, fmin(2, 1000 * r.step));
     ck_assert_double_eq_tol(0.25 - position(&r)[2], sink, 1e-6 * sink + 1e-15);
-    sprag_world_statistics s = statistics_of(&r);
+    sprag_world_statistics s = statistics_of(r.world);
     ck_assert_double_eq_tol(s.stiffness_least, k, 1e-9 * k);
     ck_assert_double_eq_tol(s.stiffness_most, k, 1e-9 * k);
     ck_assert_double_eq_tol(s.damping_least, k * 0.1 * sink, 1e-4 * k * 0.1 * sink);
@@ -118,7 +118,7 @@ START_TEST(the_surface_wins_over_the_world)
         }
         add_box(&r, 2, 0.5, 0.5, 0.5, 0);
         step_rig(&r);
-        sprag_world_statistics s = statistics_of(&r);
+        sprag_world_statistics s = statistics_of(r.world);
         if (cases[i].effective > 0) {
             ck_assert_double_eq_tol(s.stiffness_least, cases[i].effective,
                                     1e-6 * s.stiffness_least);
@@ -144,7 +144,7 @@ START_TEST(stiction_is_that_of_the_surface)
     add_box(&r, 2, 1, 1, 0.05, 0);
     push_rig(&r, 1, t * mu * 2 * G, 0, 0);
     ck_assert_double_eq_tol(velocity(&r)[0], vs * t, 1e-3 * vs);
-    sprag_world_statistics s = statistics_of(&r);
+    sprag_world_statistics s = statistics_of(r.world);
     ck_assert_double_eq_tol(s.stiction, vs, 1e-12 * vs);
     ck_assert_double_eq_tol(s.stiction_least, vs, 1e-12 * vs);
     close_rig(&r);
@@ -165,7 +165,7 @@ START_TEST(any_stiffness_is_solved)
     }
     add_ball(&r, 5, 0.2, 3);
     run_rig(&r, 1.5);
-    sprag_world_statistics s = statistics_of(&r);
+    sprag_world_statistics s = statistics_of(r.world);
     ck_assert_int_eq(s.fallbacks, 0);
     ck_assert_int_eq(s.frozen, 0);
     for (int i = 0; i < r.bodies; i++) {
@@ -225,7 +225,7 @@ START_TEST(odd_parameters_are_reported_once)
     ck_assert_int_eq(messages, 1);
     snprintf(name, sizeof name, "%p", (void *)r.body[0]);
     ck_assert_msg(strstr(said[0], odd[_i].says) && strstr(said[0], name), "%s", said[0]);
-    sprag_world_statistics s = statistics_of(&r);
+    sprag_world_statistics s = statistics_of(r.world);
     ck_assert_int_gt(s.invalid_surfaces, 0);
     if (odd[_i].stiffness > 0) {
         ck_assert_double_eq_tol(s.stiffness_least, odd[_i].stiffness, 1e-6 * odd[_i].stiffness);
@@ -309,7 +309,7 @@ START_TEST(schemes_agree_on_a_sliding_box)
         ck_assert_double_eq_tol(v[i], 2 - 0.3 * G * 0.5, 1e-4);
         run_rig(&r, 1);
         ck_assert_double_eq_tol(velocity(&r)[0], 0, 1e-6);
-        ck_assert_int_eq(statistics_of(&r).fallbacks, 0);
+        ck_assert_int_eq(statistics_of(r.world).fallbacks, 0);
         close_rig(&r);
     }
     ck_assert_double_eq_tol(v[0], v[1], 1e-6);
@@ -341,7 +341,7 @@ START_TEST(one_way_ignores_the_effect_of_friction_on_its_bound)
     ck_assert_double_eq_tol(-feedback.f1[0], mu * bound, 3e-3 * mu * bound);
     double sinking = lx * dBodyGetAngularVel(body)[1] - dBodyGetLinearVel(body)[2];
     ck_assert_double_eq_tol(sinking, 0, 3e-3 * step * G);
-    ck_assert_double_eq_tol(statistics_of(&r).bound_error, (force - bound) / force, 1e-3);
+    ck_assert_double_eq_tol(statistics_of(r.world).bound_error, (force - bound) / force, 1e-3);
     close_rig(&r);
 }
 END_TEST

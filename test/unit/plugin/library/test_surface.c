@@ -277,7 +277,7 @@ START_TEST(soft_contact_sinks_as_in_stock)
     }
     double sink = 0.25 - position(&r[0])[2];
     ck_assert_double_eq_tol(sink, soft[_i].layer + 2 * G / (CORNERS * k), 1e-7);
-    sprag_world_statistics s = statistics_of(&r[0]);
+    sprag_world_statistics s = statistics_of(r[0].world);
     ck_assert_double_eq_tol(s.stiffness_least, k, 1e-9 * k);
     ck_assert_double_eq_tol(s.stiffness_most, k, 1e-9 * k);
     ck_assert_double_eq_tol(s.damping_least * soft[_i].cfm, 1 - soft[_i].erp, 1e-9);
@@ -296,14 +296,14 @@ START_TEST(rigid_contact_sinks_by_its_effective_stiffness)
     add_box(&r, mass, 1, 1, 1, 0);
     push_rig(&r, 200 * r.step, 0.3 * mass * G, 0, 0);
     double x = position(&r)[0], sink = 0.5 - position(&r)[2];
-    sprag_world_statistics s = statistics_of(&r);
+    sprag_world_statistics s = statistics_of(r.world);
     ck_assert_double_eq_tol(sink, mass * G / (CORNERS * s.stiffness_least), 2e-4 * sink);
     ck_assert_double_le(sink, 5.1e-3 * G * r.step * r.step); // 5 um at 10 ms, 0.13 mm at 50 ms
     ck_assert_double_eq_tol(s.stiffness_most, s.stiffness_least, 1e-3 * s.stiffness_least);
     push_rig(&r, 1, 0.3 * mass * G, 0, 0);
     ck_assert_double_eq_tol(position(&r)[0], x, 1e-8);
     ck_assert_double_eq_tol(velocity(&r)[2], 0, 1e-9);
-    ck_assert_int_eq(statistics_of(&r).fallbacks, 0);
+    ck_assert_int_eq(statistics_of(r.world).fallbacks, 0);
     close_rig(&r);
 }
 END_TEST
@@ -333,7 +333,7 @@ static void run_heap(double mass, double length, double stiffness, body_state st
     }
     add_ball(&r, 2 * mass, 0.2 * length, 2 * length);
     run_rig(&r, 1);
-    ck_assert_int_eq(statistics_of(&r).fallbacks, 0);
+    ck_assert_int_eq(statistics_of(r.world).fallbacks, 0);
     for (int i = 0; i < 5; i++) {
         state[i] = state_of(r.body[i]);
         for (int k = 0; k < 3; k++) {

@@ -283,9 +283,7 @@ static void step_wall(wall *w, step_fn *stepper, double h)
 
 static void close_wall(wall *w)
 {
-    dJointGroupDestroy(w->contacts);
-    dSpaceDestroy(w->space);
-    dWorldDestroy(w->world);
+    destroy_world(w->world, w->space, w->contacts);
 }
 
 static const struct {
