@@ -20,12 +20,7 @@
 # Exit code 1 if a state was not finite, a demo died that lives under stock, was stopped, failed more
 # tests, ode was not stock, a bridge broke at another load (10 %), or a fallback has no reason.
 set -euo pipefail
-case ${1:-} in
--h | --help)
-    sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"
-    exit
-    ;;
-esac
+. "$(dirname "$0")/help.sh"
 tools=$(cd "$(dirname "$0")/../demos" && pwd)
 demos=$(cd "$1" && pwd) methods=${2:-stribeck,ess,advance,ode} pattern=${3:-.}
 library=${LIBRARY:-$(cd "$(dirname "$0")/../.." && pwd)/build/libsprag.so}

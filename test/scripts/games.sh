@@ -16,12 +16,7 @@
 
 # shellcheck disable=SC2059 # the rows of the table share one format
 set -euo pipefail
-case ${1:-} in
--h | --help)
-    sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"
-    exit
-    ;;
-esac
+. "$(dirname "$0")/help.sh"
 methods=${1:-ode,stribeck,ess,advance} games=${2:-stormbaancoureur,xmoto,mu-cade,mokomaze}
 library=${LIBRARY:-$(cd "$(dirname "$0")/../.." && pwd)/build/libsprag.so}
 seconds=${TIME:-60}

@@ -5,12 +5,7 @@
 #
 #     test/scripts/headline.sh [<build>]
 set -eu
-case ${1:-} in
--h | --help)
-    sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"
-    exit
-    ;;
-esac
+. "$(dirname "$0")/help.sh"
 build=${1:-$(dirname "$0")/../../build}
 export LC_ALL=C
 

@@ -10,12 +10,7 @@
 #                    subject; questions may
 
 set -u
-case ${1:-} in
--h | --help)
-    sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"
-    exit
-    ;;
-esac
+. "$(dirname "$0")/help.sh"
 top=$(cd "${1:-$(dirname "$0")/../..}" && pwd) && cd "$top" || exit 1
 
 # tracked or not, but not ignored; those that are there

@@ -16,12 +16,7 @@
 # give stock's bits, and each method must step every island; the row counts the models that end with
 # the bits of fingerprint.txt, by method. Takes 5 minutes an ODE.
 set -eu
-case ${1:-} in
--h | --help)
-    sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"
-    exit
-    ;;
-esac
+. "$(dirname "$0")/help.sh"
 here=$(cd "$(dirname "$0")/../.." && pwd)
 out='' sources=() installed=()
 while getopts o:s:i: option; do

@@ -6,12 +6,7 @@
 # none.
 # Needs g++ and Debian's libompl-dev.
 set -euo pipefail
-case ${1:-} in
--h | --help)
-    sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"
-    exit
-    ;;
-esac
+. "$(dirname "$0")/help.sh"
 top=$(cd "$(dirname "$0")/../.." && pwd) seeds=${1:-1,2,3,4} failed=0 missed=0
 library=${LIBRARY:-$top/build/libsprag.so}
 work=$(mktemp -d)

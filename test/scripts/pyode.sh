@@ -5,12 +5,7 @@
 # the program, and its last line, of which the centre of a body that lies can be no lower than 0.1 m.
 # Exit code 1 if a body was lower, or no number, or an island fell back, or the program died.
 set -euo pipefail
-case ${1:-} in
--h | --help)
-    sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"
-    exit
-    ;;
-esac
+. "$(dirname "$0")/help.sh"
 tools=$(cd "$(dirname "$0")/../demos" && pwd) methods=${1:-stribeck,ess,advance,ode} failed=0
 library=${LIBRARY:-$(cd "$(dirname "$0")/../.." && pwd)/build/libsprag.so}
 work=$(mktemp -d)
