@@ -23,9 +23,10 @@ typedef struct argument {
     const char *why;
 } argument;
 
-// Reads the options in argv, of which argv[0] is the subcommand; -h and --help print the help. The
-// arguments that are left begin at optind. leading: the options end at the first of them; otherwise
-// they may stand behind. Returns -1, or the exit code if the command ends here.
+// Reads the options in argv, of which argv[0] is the subcommand, by a table of at most 16; -h and
+// --help print the help. The arguments that are left begin at optind. leading: the options end at
+// the first of them; otherwise they may stand behind. Returns -1, or the exit code if the command
+// ends here.
 int arguments_read(const argument *all, int argc, char **argv, const char *help, bool leading);
 
 #endif
