@@ -243,6 +243,19 @@ static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold
            sprag_triangle_manifold(shape, pose, triangle, margin, normal, manifold);
 }
 
+// Drops the points that are farther apart (m).
+static void keep_within(sprag_manifold *m, double margin)
+{
+    int kept = 0;
+    for (int i = 0; i < m->count; i++) {
+        if (m->gap[i] <= margin) {
+            memmove(m->point[kept], m->point[i], sizeof m->point[0]);
+            m->gap[kept++] = m->gap[i];
+        }
+    }
+    m->count = kept;
+}
+
 static sprag_result scan_pair(advance_run *run, int pair, double reach)
 {
     advance_near *near = &run->near[pair];
@@ -261,16 +274,19 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
     }
     sprag_manifold manifold;
     double normal[3];
-    double margin = advance_manifold_margin * (touching + band);
-    if (find_gap(run, pair, most, margin, &manifold) == SPRAG_BAD_PROBLEM) {
+    const double gained = run->acceleration * run->floor; // m/s, in the shortest sub-step
+    const double closes = fmax(touching, closing(run, pair, run->floor) + gained * run->floor);
+    if (find_gap(run, pair, most, advance_manifold_margin * (closes + band), &manifold) ==
+        SPRAG_BAD_PROBLEM) {
         return SPRAG_BAD_PROBLEM;
     }
     if (near->gap.beyond) {
         return SPRAG_OK;
     }
-    // m/s, with what forces add in the shortest sub-step.
-    double approach = approach_along(near, near->gap.normal) + run->acceleration * run->floor;
-    touching = fmax(touching, approach * run->floor);
+    // All points that close as far as the nearest one may: what lands flat is hit at all corners.
+    touching = fmax(touching, (approach_along(near, near->gap.normal) + gained) * run->floor);
+    const double margin = advance_manifold_margin * (touching + band);
+    keep_within(&manifold, margin);
     if (near->gap.distance <= touching + band && is_contact(run, pair, margin, &manifold, normal) &&
         advance_accepts(run, pair)) {
         update_overlap(run, pair);

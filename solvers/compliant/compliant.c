@@ -83,30 +83,33 @@ static sprag_result switch_over(compliant_run *run, sprag_compliant_reason reaso
     return compliant_implicit_step(run);
 }
 
-// A pair without a law touches, by an event. Returns whether it impacts.
-static bool resolve(compliant_run *run, int guard, const sprag_ess_event *event)
+// A pair without a law touches, at this gap (m). Returns whether it impacts.
+static bool resolve(compliant_run *run, int guard, double gap, const sprag_ess_event *event)
 {
-    return compliant_resolve_pair(run, guard, 0, event) &&
+    return compliant_resolve_pair(run, guard, gap, event) &&
            (compliant_rebounds(run, guard) || compliant_is_rigid(run, guard));
 }
 
-// Pairs that touch at the same moment, like the legs of a table, have no event of their own.
+// Pairs that touch at the same moment, like the legs of a table, have no event of their own. Those
+// that are as near as the points of an impact, and approach, take part in it: a box that lands flat
+// on several triangles or boxes is hit by all of them at once, although rounding has turned it.
 static bool resolve_others(compliant_run *run)
 {
     bool impacts = false;
+    const double touch = compliant_touch_distance(run);
     compliant_measure_motion(run, run->state.x);
     for (int g = 0; g < run->guards.pairs; g++) {
         compliant_contact contact;
         if (run->guards.law[g].status != COMPLIANT_UNKNOWN ||
             compliant_pair(run, g)->state != SPRAG_PAIR_UNKNOWN ||
-            compliant_gap_bound(run, g) > COMPLIANT_BAND_MIN) {
+            compliant_gap_bound(run, g) > touch) {
             continue;
         }
         compliant_find_contact(run, run->state.x, g, COMPLIANT_FORCES, &contact);
-        if (contact.count > 0 && contact.gap.distance <= COMPLIANT_BAND_MIN) {
+        if (contact.count > 0 && contact.gap.distance <= touch && contact.approach > 0) {
             const sprag_ess_event event = {
                 .guard = g, .time = run->time, .direction = 1, .rate = contact.approach};
-            impacts |= resolve(run, g, &event);
+            impacts |= resolve(run, g, fmax(0, contact.gap.distance), &event);
         }
     }
     return impacts;
@@ -132,7 +135,7 @@ static bool on_guard(compliant_run *run, int guard)
     } else if (guards->law[guard].status == COMPLIANT_UNKNOWN) {
         compliant_unpack(run);
         compliant_place(run, run->state.x);
-        impacts = resolve(run, guard, &run->events.first_touch);
+        impacts = resolve(run, guard, 0, &run->events.first_touch);
         impacts |= resolve_others(run);
     } else if (guards->label[guard] != 0) { // another impact, at another speed
         compliant_place(run, run->state.x);
