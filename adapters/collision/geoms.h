@@ -20,6 +20,9 @@ void sprag_ode_geometry_free(ode_geometry *geometry);
 // compare the triangles of a mesh that it knows; before, each use does.
 void sprag_ode_geometry_look_again(ode_geometry *geometry);
 
+// The program has given a mesh other triangles: all caches read it anew at its next use.
+void sprag_ode_mesh_changed(dTriMeshDataID data);
+
 typedef enum ode_geom_kind {
     ODE_GEOM_NONE,   // collides with nothing: a ray, a geom without size, a disabled one
     ODE_GEOM_SHAPE,  // one convex shape

@@ -14,6 +14,7 @@ struct ode_mesh {
     dGeomID geom;           // key
     long used;              // search that has used it last
     long looked;            // at its triangles last, by the count of the cache
+    long change;            // the last one of its data, then
     dTriMeshDataID data;    // of the geom, and its number of triangles
     int count;              // then
     uint64_t content;       // hash of a sample of the triangles
@@ -47,8 +48,24 @@ void sprag_ode_drop_meshes(ode_geometry *g, long before)
     }
 }
 
-// Triangles that are compared to find out whether the program has deformed a mesh. More: every step
-// takes longer; fewer: a mesh that is deformed in one place is more easily taken for the old one.
+// Changes that programs have told ODE, in all threads: the number of the last one of the data with
+// a hash. Fewer: meshes are read anew when others change.
+enum { CHANGES_KEPT = 4096 };
+static _Atomic long changes, last_change[CHANGES_KEPT];
+
+static _Atomic long *last_change_of(dTriMeshDataID data)
+{
+    return &last_change[sprag_ode_hash_slot(sprag_ode_hash(0, (uintptr_t)data), CHANGES_KEPT - 1)];
+}
+
+void sprag_ode_mesh_changed(dTriMeshDataID data)
+{
+    *last_change_of(data) = ++changes;
+}
+
+// Triangles that are compared to find out whether the program has deformed a mesh and not told ODE.
+// More: every step takes longer; fewer: a mesh that is deformed in one place is more easily taken
+// for the old one.
 enum { SAMPLES = 32 };
 
 // Hash of these triangles, which are spread evenly over the mesh.
@@ -136,14 +153,16 @@ const ode_mesh *sprag_ode_mesh_of(ode_geometry *g, dGeomID id)
     if (m) {
         m->used = g->searches;
     }
-    if (m && g->looks > 0 && m->looked == g->looks && m->data == data && m->count == count) {
+    const long change = *last_change_of(data);
+    const bool told = !m || m->change != change;
+    if (!told && g->looks > 0 && m->looked == g->looks && m->data == data && m->count == count) {
         return m;
     }
     const uint64_t content = sample_mesh(id, count);
     if (m) {
         m->looked = g->looks;
     }
-    if (m && m->content == content) {
+    if (!told && m->content == content) {
         return m;
     }
     if (!m) {
@@ -161,6 +180,7 @@ const ode_mesh *sprag_ode_mesh_of(ode_geometry *g, dGeomID id)
     }
     m->content = content;
     m->looked = g->looks;
+    m->change = change;
     m->data = data;
     m->count = count;
     read_mesh(m, id, count);

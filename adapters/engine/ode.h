@@ -147,6 +147,29 @@ void sprag_ode_joint_destroy(dJointID joint);
 void sprag_ode_joint_group_empty(dJointGroupID group);
 void sprag_ode_joint_group_destroy(dJointGroupID group);
 
+// The functions by which a program gives a mesh other triangles, as CHANGE(name, parameters,
+// arguments). sprag_ode_name is the function of ODE; an ODE without meshes has none.
+#define ODE_MESH_ARRAYS                                                                            \
+    dTriMeshDataID g, const void *at, int stride, int vertices, const void *index, int indices,    \
+        int width
+#define ODE_MESH_SIMPLE                                                                            \
+    dTriMeshDataID g, const dReal *at, int vertices, const dTriIndex *index, int indices
+#define ODE_MESH_CHANGES(CHANGE)                                                                   \
+    CHANGE(dGeomTriMeshDataUpdate, (dTriMeshDataID g), (g))                                        \
+    CHANGE(dGeomTriMeshDataBuildSingle, (ODE_MESH_ARRAYS),                                         \
+           (g, at, stride, vertices, index, indices, width))                                       \
+    CHANGE(dGeomTriMeshDataBuildDouble, (ODE_MESH_ARRAYS),                                         \
+           (g, at, stride, vertices, index, indices, width))                                       \
+    CHANGE(dGeomTriMeshDataBuildSingle1, (ODE_MESH_ARRAYS, const void *normals),                   \
+           (g, at, stride, vertices, index, indices, width, normals))                              \
+    CHANGE(dGeomTriMeshDataBuildDouble1, (ODE_MESH_ARRAYS, const void *normals),                   \
+           (g, at, stride, vertices, index, indices, width, normals))                              \
+    CHANGE(dGeomTriMeshDataBuildSimple, (ODE_MESH_SIMPLE), (g, at, vertices, index, indices))      \
+    CHANGE(dGeomTriMeshDataBuildSimple1, (ODE_MESH_SIMPLE, const int *normals),                    \
+           (g, at, vertices, index, indices, normals))
+#define ODE_DECLARE_CHANGE(name, parameters, arguments) void sprag_ode_##name parameters;
+ODE_MESH_CHANGES(ODE_DECLARE_CHANGE)
+
 // Of the list of geoms that every kind of space has; NULL if the runtime has no such function.
 dGeomID sprag_ode_listed_geom(dSpaceID space, int index);
 

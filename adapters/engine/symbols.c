@@ -130,6 +130,14 @@ OWN_SYMBOL(joint_fn, joint_destroy, "dJointDestroy")
 OWN_SYMBOL(group_fn, group_empty, "dJointGroupEmpty")
 OWN_SYMBOL(group_fn, group_destroy, "dJointGroupDestroy")
 
+#define CHANGE_MESH(name, parameters, arguments)                                                   \
+    OWN_SYMBOL(__typeof__(name), name, #name)                                                      \
+    void sprag_ode_##name parameters                                                               \
+    {                                                                                              \
+        sprag_real_##name() arguments;                                                             \
+    }
+ODE_MESH_CHANGES(CHANGE_MESH)
+
 REAL_SYMBOL(world_create_fn, world_create, "dWorldCreate")
 REAL_SYMBOL(body_create_fn, body_create, "dBodyCreate")
 REAL_SYMBOL(contact_create_fn, contact_create, "dJointCreateContact")

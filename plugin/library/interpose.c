@@ -28,6 +28,8 @@ SPRAG_API void INTERPOSE(dBodyDestroy)(dBodyID body);
 SPRAG_API void INTERPOSE(dJointDestroy)(dJointID joint);
 SPRAG_API void INTERPOSE(dJointGroupEmpty)(dJointGroupID group);
 SPRAG_API void INTERPOSE(dJointGroupDestroy)(dJointGroupID group);
+#define DECLARE_CHANGE(name, parameters, arguments) SPRAG_API void INTERPOSE(name) parameters;
+ODE_MESH_CHANGES(DECLARE_CHANGE)
 
 // A program can have a second ODE, by dlopen. Its calls go to that ODE.
 // NOLINTBEGIN(bugprone-macro-parentheses): arguments is a list in parentheses
@@ -108,6 +110,15 @@ void INTERPOSE(dSetColliderOverride)(int i, int j, dColliderFn *collider)
     REDIRECT_CALL(NULL, dSetColliderOverride, i, j, collider);
     sprag_ode_override_collider(i, j, collider);
 }
+
+#define CHANGE_MESH(name, parameters, arguments)                                                   \
+    void INTERPOSE(name) parameters                                                                \
+    {                                                                                              \
+        REDIRECT(NULL, name, #name, arguments);                                                    \
+        sprag_ode_##name arguments;                                                                \
+        sprag_ode_mesh_changed(g);                                                                 \
+    }
+ODE_MESH_CHANGES(CHANGE_MESH)
 
 void INTERPOSE(dGeomDestroy)(dGeomID geom)
 {
@@ -225,8 +236,8 @@ void process_in_arena(dWorldID world, const ode_islands *islands, dReal step, vo
 
 // ---- worlds that end without dWorldDestroy
 
-// The deleting destructor of dxWorld, which is virtual from 0.13 on. Webots' fork spreads the bodies
-// of a world over worlds of its own, and deletes these.
+// The deleting destructor of dxWorld, which is virtual from 0.13 on. Webots' fork spreads the
+// bodies of a world over worlds of its own, and deletes these.
 SPRAG_API void delete_world(dWorldID world) __asm__("_ZN7dxWorldD0Ev");
 
 void delete_world(dWorldID world)

@@ -714,7 +714,8 @@ static dBodyID add_ball_in_floor(scene *s)
     return ball;
 }
 
-// A mesh that the program deforms is as it is now after each step and in each dSpaceCollide.
+// A mesh that the program deforms, and tells ODE of, is as it is now: after a step, in a
+// dSpaceCollide, and between two questions; in one place, too, and where it is built anew.
 START_TEST(deformed_meshes_are_noticed)
 {
     scene s = open_stribeck_scene();
@@ -728,14 +729,35 @@ START_TEST(deformed_meshes_are_noticed)
         }
         dGeomTriMeshDataUpdate(s.data);
         dBodySetPosition(ball, 0.2, 0.3, 0.4 + 0.125 * i);
-        if (i % 2) {
+        if (i % 3 == 1) {
             dWorldStep(s.world, 1e-9);
-        } else {
+        } else if (i % 3 == 2) {
             dSpaceCollide(s.space, &s, touch);
             dJointGroupEmpty(s.group);
         }
         ck_assert_int_eq(touch_now(geom, floor, contact), 1);
         ck_assert_double_eq_tol(contact[0].depth, 0.1, 1e-6);
+    }
+    for (int i = 0; i < 3; i++) { // the corner at (0, 0) of a larger mesh, which sprag samples
+        dGeomDestroy(floor);
+        dGeomTriMeshDataDestroy(s.data);
+        free(s.vertex);
+        free(s.index);
+        floor = add_floor(&s, 20, 20, -10, -10, 1);
+        dBodySetPosition(ball, 0, 0, 0.6);
+        ck_assert_int_eq(touch_now(geom, floor, contact), 0);
+        s.vertex[3 * 220 + 2] = 0.5F;
+        if (i == 0) {
+            dGeomTriMeshDataUpdate(s.data);
+        } else if (i == 1) {
+            dGeomTriMeshDataBuildSingle(s.data, s.vertex, 3 * sizeof(float), 441, s.index, 2400,
+                                        3 * sizeof(dTriIndex));
+        } else {
+            dGeomTriMeshDataBuildSingle1(s.data, s.vertex, 3 * sizeof(float), 441, s.index, 2400,
+                                         3 * sizeof(dTriIndex), NULL);
+        }
+        ck_assert_int_ge(touch_now(geom, floor, contact), 1);
+        ck_assert_double_eq_tol(contact[0].depth, 0.4, 1e-6);
     }
     close_scene(&s);
 }

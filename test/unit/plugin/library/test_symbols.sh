@@ -23,7 +23,7 @@ arena=${process}PFvP22dxWorldProcessMemArenaS0_PKP6dxBodyjPKP7dxJointjdE
 process=${process}PFvPK30dxStepperProcessingCallContextEPFj
 functions=(dWorldStep dWorldQuickStep dWorldDestroy dCollide dSpaceCollide dSpaceCollide2
     dGeomDestroy dSpaceDestroy dBodyDestroy dJointDestroy dJointGroupEmpty dJointGroupDestroy
-    dSetColliderOverride)
+    dSetColliderOverride dGeomTriMeshDataUpdate dGeomTriMeshDataBuild{Single,Double,Simple}{,1})
 taken=$(printf '%s\n' "${functions[@]}" "$process"jjE "$process"jjjE "$arena" \
     _ZN7dxWorldD0Ev)
 
