@@ -79,6 +79,8 @@ typedef struct ode_stiffened_body {
     int body;          // of the island
     double added[9];   // kg m^2, the added inertia
     double trace;      // of it
+    double kept;       // part of the body's own turn, before the step, that the target has
+    double common[3];  // rad/s, the rest of it: of the turn of the body's group
     double target[3];  // rad/s, the angular velocity that it pulls the body towards
     double inertia[9]; // kg m^2, without the added one
     double free[3];    // rad/s, the free angular velocity without it
@@ -142,6 +144,7 @@ typedef struct ode_problem {
     struct ode_load *load;           // of each body; NULL: not known
     struct ode_loaded_joint *loaded; // joints with levers, by rows
     int loadeds;
+    int *group;           // of the world and each body, see sprag_ode_group()
     ode_part *part;       // the world's, and one of each body; NULL: no joint makes any
     bool arcs;            // joints look ahead, whether the island is under load or not
     double *ahead;        // m/s, of each row: the part of its bias that looks ahead
@@ -286,7 +289,7 @@ bool sprag_ode_arcs_differ(const ode_problem *a, const ode_problem *b);
 bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start,
                            sprag_scratch *scratch);
 
-// Keeps the solution as `first`, and guesses its forces. false: no memory.
+// Keeps the solution as `first`, and guesses its forces, unless it has won much. false: no memory.
 bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch);
 
 // Takes the added inertia and the looks ahead out of the problem: its energy is that of the bodies.
@@ -322,7 +325,14 @@ bool sprag_ode_load_counts(const double *I, const double *moment, double square)
 bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *moment, double square,
                            double share_of_part, double added_before, ode_stiffened_body *to);
 
+// Sets the targets of all bodies under load, and their free velocities by them.
+void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch);
+
 // ---- load_parts.c
+
+// Bodies that joints with levers join, in any way, are a group: a number, 0 of what joints tie to
+// the world, or to what the program moves.
+int sprag_ode_group(const ode_problem *pulled, int body);
 
 // The first body of its part; -1: the world (SPRAG_STATIC).
 int sprag_ode_part(const ode_problem *pulled, int body);

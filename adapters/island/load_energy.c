@@ -29,14 +29,16 @@ typedef struct account {
 } account;
 
 // A step with the multipliers x of rows J changes the energy, with the weight at the middles of
-// steps, by 1/2 step x.(J v before + J v after), J v after = look ahead + what mends errors.
+// steps, by 1/2 step x.(J v before + J v after). J v after is the look ahead and what mends errors,
+// less what the row yields: rows that contradict each other mend nothing, with all their might.
 static void add_rows(account *sum, const ode_problem *pulled)
 {
     for (int i = 0; i < pulled->joint_rows; i++) {
         const sprag_row *row = &pulled->row[i];
         if (sprag_ode_row_holds(pulled, i)) { // what a motor brings in is its own
             double half = 0.5 * pulled->problem.step * pulled->solution.row_force[i];
-            sum->won += half * (sprag_ode_rate(pulled, row, NULL) + row->bias);
+            sum->won += half * (sprag_ode_rate(pulled, row, NULL) +
+                                sprag_ode_rate(pulled, row, &pulled->solution));
             sum->driven += half * pulled->ahead[i];
         }
     }
@@ -54,7 +56,7 @@ static void add_body(account *sum, const ode_problem *pulled, ode_stiffened_body
     mul33(of->added, middle, momentum);
     double driven = dot3(of->target, momentum);
     sum->won += driven - dot3(after, momentum);
-    sum->driven += driven;
+    sum->driven += driven - dot3(of->common, momentum);
     sum->before += of->stored;
     of->stored = dot3(middle, momentum);
     sum->room += of->stored;

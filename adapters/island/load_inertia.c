@@ -62,13 +62,13 @@ static double excess(const double *I, const double *own, double share, const dou
 bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *moment, double square,
                            double share_of_part, double added_before, ode_stiffened_body *to)
 {
-    double inverse[9], part[3], pull[3], *free = body->free_velocity + 3;
+    double inverse[9];
     to->trace = excess(I, body->inertia, share_of_part, moment, square, to->added);
     if (!(to->trace > 0)) {
         return false;
     }
     memcpy(to->inertia, body->inertia, sizeof to->inertia);
-    memcpy(to->free, free, sizeof to->free);
+    memcpy(to->free, body->free_velocity + 3, sizeof to->free);
     for (int i = 0; i < 9; i++) {
         body->inertia[i] += to->added[i];
     }
@@ -76,13 +76,85 @@ bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *mome
         memcpy(body->inertia, to->inertia, sizeof to->inertia);
         return false;
     }
-    const double share = to->share * sqrt(sqrt(added_before / to->trace));
-    for (int k = 0; k < 3; k++) {
-        to->target[k] = share * body->velocity[3 + k];
-    }
-    subtract3(to->target, free, part);
-    mul33(to->added, part, pull);
-    mul33(inverse, pull, part);
-    add_scaled(free, 1, part, 3);
+    to->kept = to->share * sqrt(sqrt(added_before / to->trace));
     return true;
+}
+
+// ---- targets
+
+// Sums over the bodies of a group, of what their targets do not keep of their own turns.
+typedef struct common_turn {
+    double inertia[9];  // kg m^2, of A
+    double momentum[3]; // N m s, that A has
+    double turn[3];     // kg m^2 rad/s, by the traces of A
+} common_turn;
+
+static void sum_up_groups(const ode_problem *pulled, common_turn *sum)
+{
+    for (int i = 0; i < pulled->stiffened_bodies; i++) {
+        const ode_stiffened_body *of = &pulled->stiffened_body[i];
+        const double *w = pulled->body[of->body].velocity + 3, lost = 1 - of->kept;
+        common_turn *to = &sum[sprag_ode_group(pulled, of->body)];
+        double momentum[3];
+        mul33(of->added, w, momentum);
+        add_scaled(to->inertia, lost, of->added, 9);
+        add_scaled(to->momentum, lost, momentum, 3);
+        add_scaled(to->turn, lost * of->trace, w, 3);
+    }
+}
+
+// rad/s: with it, A takes no angular momentum from the group. About an axis with little A of its
+// own it is the mean, so that it does not jump where A begins.
+static void find_common_turn(const common_turn *of, double w[3])
+{
+    static const double least = 1e-2; // of the trace
+    const double trace = of->inertia[0] + of->inertia[4] + of->inertia[8];
+    double inverse[9], A[9], left[3];
+    memset(w, 0, 3 * sizeof *w);
+    memcpy(A, of->inertia, sizeof A);
+    for (int k = 0; k < 3; k++) {
+        A[4 * k] += least * trace;
+    }
+    if (trace > 0 && invert33(A, inverse) != 0) {
+        add_scaled(w, 1 / trace, of->turn, 3);
+        mul33(of->inertia, w, left);
+        subtract3(of->momentum, left, left);
+        mul33(inverse, left, A);
+        add_scaled(w, 1, A, 3);
+    }
+}
+
+static void pull_body_to_target(sprag_body *body, ode_stiffened_body *of, const double common[3])
+{
+    double inverse[9], part[3], pull[3], *free = body->free_velocity + 3;
+    for (int k = 0; k < 3; k++) {
+        of->common[k] = (1 - of->kept) * common[k];
+        of->target[k] = of->common[k] + of->kept * body->velocity[3 + k];
+    }
+    subtract3(of->target, free, part);
+    mul33(of->added, part, pull);
+    if (invert33(body->inertia, inverse) != 0) { // it is: sprag_ode_add_inertia() has seen to it
+        mul33(inverse, pull, part);
+        add_scaled(free, 1, part, 3);
+    }
+}
+
+void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch)
+{
+    static const double none[3];
+    common_turn *sum = pulled->stiffened_bodies > 0 && pulled->solve != ODE_WON
+                           ? SPRAG_TAKE(scratch, pulled->problem.bodies + 1, common_turn)
+                           : NULL;
+    if (sum) {
+        sum_up_groups(pulled, sum);
+    }
+    for (int i = 0; i < pulled->stiffened_bodies; i++) {
+        ode_stiffened_body *of = &pulled->stiffened_body[i];
+        const int group = sum ? sprag_ode_group(pulled, of->body) : 0;
+        double w[3];
+        if (group > 0) {
+            find_common_turn(&sum[group], w);
+        }
+        pull_body_to_target(&pulled->body[of->body], of, group > 0 ? w : none);
+    }
 }

@@ -3,6 +3,15 @@
 #include "island.h"
 #include "linalg.h"
 
+int sprag_ode_group(const ode_problem *pulled, int body)
+{
+    int *group = pulled->group, i = body == SPRAG_STATIC ? 0 : body + 1;
+    while (group[i] != i) {
+        i = group[i] = group[group[i]];
+    }
+    return i;
+}
+
 int sprag_ode_part(const ode_problem *pulled, int body)
 {
     ode_part *part = pulled->part;

@@ -12,7 +12,8 @@
 // u = w before the step, w0, keeps the energy of everything as long as A is constant. Where A
 // grows or shrinks, u is w0 by the fourth root of that: a wave of a slowly changing stiffness keeps
 // its energy by its frequency, A w^2 by the root of A. The target of new inertia is rest, as for
-// links that a rope jerks tight.
+// links that a rope jerks tight; of bodies that no joint ties to the world, it is their common turn
+// (load_inertia.c), which no load of their own can brake.
 //
 // Bodies that joints weld turn as one part (load_parts.c): the forces within it turn with it and
 // have no stiffness, K is that of the part about its centre, and each body takes a share of A. What
@@ -154,25 +155,24 @@ static bool welds(const loaded_joint *joint)
 
 // ---- joints in loops
 
-// Do joints with levers lead from a body back to it? The world, and what the program moves, is one
-// place. root: room for one of each body and the world.
-static bool form_loops(const ode_problem *pulled, int *root)
+// Finds the groups. true: joints lead from a body back to it; the world, and what the program
+// moves, is one place.
+static bool form_loops(const ode_problem *pulled)
 {
     bool any = false;
     for (int i = 0; i <= pulled->problem.bodies; i++) {
-        root[i] = i;
+        pulled->group[i] = i;
     }
-    for (int i = 0; i < pulled->loadeds && !any; i++) {
+    for (int i = 0; i < pulled->loadeds; i++) {
         int at[2];
         for (int side = 0; side < 2; side++) {
             const int body = pulled->loaded[i].row->body[side];
-            at[side] = body == SPRAG_STATIC || !(pulled->body[body].mass > 0) ? 0 : body + 1;
-            while (root[at[side]] != at[side]) {
-                at[side] = root[at[side]] = root[root[at[side]]];
-            }
+            bool stays = body == SPRAG_STATIC || !(pulled->body[body].mass > 0);
+            at[side] = sprag_ode_group(pulled, stays ? SPRAG_STATIC : body);
         }
-        any = at[0] == at[1];
-        root[at[0]] = at[1];
+        const int later = at[1] > at[0];
+        any |= at[0] == at[1];
+        pulled->group[at[later]] = at[!later];
     }
     return any;
 }
@@ -324,7 +324,8 @@ static void find_arms(const ode_problem *pulled, int at, int *newest)
 // false: no memory.
 static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
 {
-    int *newest = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies + 1, int);
+    int *newest = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, int);
+    pulled->group = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies + 1, int);
     pulled->loaded = SPRAG_TAKE_RAW(scratch, pulled->joint_rows, loaded_joint);
     for (int i = 0, rows; i < pulled->joint_rows && !scratch->failed; i += rows) {
         rows = rows_of_joint(pulled, i);
@@ -337,7 +338,7 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
             return false;
         }
     }
-    const bool loops = newest && form_loops(pulled, newest);
+    const bool loops = pulled->group && form_loops(pulled);
     for (int i = 0; i < pulled->loadeds && loops; i++) {
         hold_in_the_middle(pulled, &pulled->loaded[i]);
     }
@@ -453,6 +454,7 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
     }
     find_loads(pulled, loads);
     stiffen_bodies(pulled, warm_start, scratch);
+    sprag_ode_set_targets(pulled, scratch);
     if (pulled->solve == ODE_WON) {
         mend_nothing(pulled);
     } else if (pulled->solve == ODE_FIRST && (pulled->stiffened_bodies > 0 || pulled->arcs)) {
@@ -530,10 +532,12 @@ bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch)
     memcpy(pulled->first.contact_force, from->contact_force,
            contacts * sizeof *from->contact_force);
     memcpy(pulled->first.row_force, from->row_force, rows * sizeof *from->row_force);
-    for (size_t i = 0; i < rows; i++) {
+    // Rows that are to mend nothing have forces as in the last step, rather.
+    const bool guesses = pulled->solve != ODE_WON;
+    for (size_t i = 0; i < rows && guesses; i++) {
         pulled->row[i].guess = from->row_force[i];
     }
-    for (size_t i = 0; i < contacts; i++) {
+    for (size_t i = 0; i < contacts && guesses; i++) {
         memcpy(pulled->contact[i].guess, from->contact_force[i], sizeof pulled->contact[i].guess);
     }
     return true;

@@ -355,13 +355,21 @@ static const char *ask_velocities(component *c)
     return why;
 }
 
-// Bodies that joints weld share the inertia of a load: what acts on one of them acts on all.
+// The first of the bodies that what acts on one acts on all of: those that joints weld share the
+// inertia of a load, those of a group that is not tied to the world the turn that it pulls them
+// towards. -1: the world.
+static int first_of(const component *c, int body)
+{
+    const int group = sprag_ode_group(&c->pulled, body);
+    return group > 0 ? group - 1 : sprag_ode_part(&c->pulled, body);
+}
+
 static void join_parts(component *c)
 {
     const int n = c->bodies;
-    for (int round = 0; round < 2; round++) { // to the first bodies of the parts, and back
+    for (int round = 0; round < 2; round++) { // to the first bodies, and back
         for (int i = 0; i < n * n; i++) {
-            const int a = sprag_ode_part(&c->pulled, i / n), b = sprag_ode_part(&c->pulled, i % n);
+            const int a = first_of(c, i / n), b = first_of(c, i % n);
             if (a >= 0 && b >= 0) {
                 bool *from = &c->adjacent[round ? a * n + b : i];
                 c->adjacent[round ? i : a * n + b] |= *from;

@@ -50,7 +50,7 @@ static void take_step(step_of_joint *s, double target, double mends)
                                        .target = {0, 0, target},
                                        .inertia = {1, 0, 0, 0, 1, 0, 0, 0, 1},
                                        .stored = LEFT},
-                         .velocity = {{0, 0, 0, 0, 0, AFTER}},
+                         .velocity = {{mends, 0, 0, 0, 0, AFTER}},
                          .row_force = {100},
                          .joint = {ball}};
     s->body.velocity[5] = s->body.free_velocity[5] = BEFORE;

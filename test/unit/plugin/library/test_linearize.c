@@ -290,6 +290,35 @@ START_TEST(welded_rods_under_load)
 }
 END_TEST
 
+// A chain with a load at each end that whirls: no joint ties it to the world, and the turn that its
+// bodies are pulled towards is that of all of them.
+static rig whirl_chain(void)
+{
+    rig s = open_rig("stribeck.row_softness=2e-10");
+    for (int i = 0; i < 6; i++) {
+        const double turn = 4, x = 0.4 * i - 1;
+        dBodyID box = add_box(&s, false, i % 5 > 0 ? 0.1 : 100, x, 0, 2);
+        dBodySetLinearVel(box, 0, turn * x, 0);
+        dBodySetAngularVel(box, 0, 0, turn);
+        if (i > 0) {
+            dJointID joint = dJointCreateBall(s.world, 0);
+            dJointAttach(joint, box, s.body[i - 1]);
+            dJointSetBallAnchor(joint, x - 0.2, 0, 2);
+        }
+    }
+    run(&s, 10);
+    s.make = whirl_chain;
+    return s;
+}
+
+START_TEST(whirling_loads)
+{
+    rig s = whirl_chain();
+    compare_with_differences(&s, 2e-4); // in proportion to row_softness
+    close_rig(&s);
+}
+END_TEST
+
 // A link whose motor drives it into its stop, where ODE pushes the body, and a chain.
 START_TEST(motor_at_a_stop)
 {
@@ -760,6 +789,7 @@ static Suite *linearize_suite(void)
     tcase_add_test(exact, flight);
     tcase_add_loop_test(exact, chains, 0, 6);
     tcase_add_test(exact, welded_rods_under_load);
+    tcase_add_test(exact, whirling_loads);
     tcase_add_test(exact, motor_at_a_stop);
     tcase_add_test(exact, arcs_begin_and_end);
     tcase_add_loop_test(exact, boxes_on_a_plane, 0, 2);

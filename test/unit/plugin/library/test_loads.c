@@ -560,7 +560,7 @@ START_TEST(bolas_keep_their_energy)
     for (int i = 0; i < 500; i++) {
         dWorldStep(s.world, 0.01);
     }
-    ck_assert_double_lt(fabs(kinetic(&s) / first - 1), 0.02);
+    ck_assert_double_lt(fabs(kinetic(&s) / first - 1), _i < 1 ? 0.02 : 1e-5); // tangents: 1 %
     ck_assert_double_lt(widest_gap(&s), 5e-4);
     dWorldDestroy(s.world);
 }
@@ -713,6 +713,38 @@ START_TEST(a_welded_plate_spins_on)
 }
 END_TEST
 
+// Four boxes, joined to a ring by hinges of which the last is set off its axis: what they pull
+// against one another is no load on the turn of the ring.
+START_TEST(rings_turn_on)
+{
+    static const double lengths[] = {0.01, 1.0 / 60}, off[] = {1e-3, 1e-5}, turn = 3;
+    scene s;
+    dMass m;
+    open_scene(&s, 0);
+    dMassSetBoxTotal(&m, 1, 0.2, 0.2, 0.2);
+    for (int i = 0; i < 4; i++) {
+        const double x = i % 3 > 0 ? 0.15 : -0.15, z = i > 1 ? 0.15 : -0.15;
+        dBodyID box = add_body(&s, &m, (const double[3]){x, 0, z});
+        dBodySetLinearVel(box, turn * z, 0, -turn * x);
+        dBodySetAngularVel(box, 0, turn, 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        const dReal *a = dBodyGetPosition(s.body[i]), *b = dBodyGetPosition(s.body[(i + 1) % 4]);
+        const double at[3] = {(a[0] + b[0]) / 2, 0, (a[2] + b[2]) / 2};
+        dBodySetPosition(s.body[i], a[0], i == 3 ? off[_i % 2] : 0, a[2]);
+        join_by_hinge(&s, s.body[i], s.body[(i + 1) % 4], at);
+        dBodySetPosition(s.body[i], a[0], 0, a[2]);
+    }
+    const double momentum = momentum_about(&s, 1), energy = kinetic(&s);
+    for (int i = 0; i * lengths[_i / 2] < 5; i++) {
+        dWorldStep(s.world, lengths[_i / 2]);
+    }
+    ck_assert_double_eq_tol(momentum_about(&s, 1) / momentum, 1, 0.01);
+    ck_assert_double_eq_tol(kinetic(&s) / energy, 1, 0.01);
+    dWorldDestroy(s.world);
+}
+END_TEST
+
 // Two welds between the same two bodies, set 1 mm apart, pull against each other by up to 1e8 N.
 // The bodies hang by a ball, and swing as if the welds agreed: what these disagree about is no
 // torque. Under ess the pair hardly moves.
@@ -822,6 +854,7 @@ int main(void)
     tcase_add_test(tests, joints_of_two_parts_are_one);
     tcase_add_test(tests, linkages_stay_on_their_branch);
     tcase_add_loop_test(tests, a_welded_plate_spins_on, 0, 2);
+    tcase_add_loop_test(tests, rings_turn_on, 0, 4);
     tcase_add_test(tests, steps_do_not_jump);
     tcase_add_test(tests, welded_loads_are_solved_once);
     tcase_add_loop_test(tests, unbounded_motors_turn_loads, 0, 2);
