@@ -14,6 +14,10 @@
 // Of the impulses: residual of the solve that is differentiated.
 static const double TOLERANCE = 1e-10;
 
+// Most softness of rows. The step takes what rows yield out of its solution, the derivative has it:
+// its error is in proportion to it, and to the ratio of masses. Less: rounding (1e-10: 1.2e-5).
+static const double ROW_SOFTNESS = 1e-9;
+
 // ---- a component
 
 static const char *solve(component *c)
@@ -32,6 +36,7 @@ static const char *solve(component *c)
     sprag_stribeck_options options = w->settings.stribeck;
     options.softness = island_softness(w, &pulled->problem);
     options.tolerance = fmin(options.tolerance, TOLERANCE);
+    options.row_softness = fmin(options.row_softness, ROW_SOFTNESS);
     sprag_stats stats = {0};
     result =
         sprag_stribeck_solve(&pulled->problem, &options, c->scratch, &pulled->solution, &stats);
