@@ -62,7 +62,6 @@ static double excess(const double *I, const double *own, double share, const dou
 bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *moment, double square,
                            double share_of_part, double added_before, ode_stiffened_body *to)
 {
-    double inverse[9];
     to->trace = excess(I, body->inertia, share_of_part, moment, square, to->added);
     if (!(to->trace > 0)) {
         return false;
@@ -71,10 +70,6 @@ bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *mome
     memcpy(to->free, body->free_velocity + 3, sizeof to->free);
     for (int i = 0; i < 9; i++) {
         body->inertia[i] += to->added[i];
-    }
-    if (invert33(body->inertia, inverse) == 0) {
-        memcpy(body->inertia, to->inertia, sizeof to->inertia);
-        return false;
     }
     to->kept = to->share * sqrt(sqrt(added_before / to->trace));
     return true;
@@ -133,18 +128,24 @@ static void pull_body_to_target(sprag_body *body, ode_stiffened_body *of, const 
     }
     subtract3(of->target, free, part);
     mul33(of->added, part, pull);
-    if (invert33(body->inertia, inverse) != 0) { // it is: sprag_ode_add_inertia() has seen to it
-        mul33(inverse, pull, part);
-        add_scaled(free, 1, part, 3);
+    if (invert33(body->inertia, inverse) == 0) {
+        memcpy(body->inertia, of->inertia, sizeof of->inertia);
+        memset(of->added, 0, sizeof of->added);
+        of->trace = 0;
+        return;
     }
+    mul33(inverse, pull, part);
+    add_scaled(free, 1, part, 3);
 }
 
 void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch)
 {
     static const double none[3];
-    common_turn *sum = pulled->stiffened_bodies > 0 && pulled->solve != ODE_WON
-                           ? SPRAG_TAKE(scratch, pulled->problem.bodies + 1, common_turn)
-                           : NULL;
+    bool any = false;
+    for (int i = 0; i < pulled->stiffened_bodies && pulled->solve != ODE_WON && !any; i++) {
+        any = sprag_ode_group(pulled, pulled->stiffened_body[i].body) > 0;
+    }
+    common_turn *sum = any ? SPRAG_TAKE(scratch, pulled->problem.bodies + 1, common_turn) : NULL;
     if (sum) {
         sum_up_groups(pulled, sum);
     }
