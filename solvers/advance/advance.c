@@ -102,7 +102,7 @@ static sprag_result run_frame(advance_run *run)
         // Sub-steps that the error control shortens do not count.
         i += advance_is_controlled(run) ? (int)(run->stats->limited - limited) : 1;
         bool late = i > most + ADVANCE_EXTRA_SUBSTEPS + 1;
-        if ((late || advance_is_spent(run)) && run->left > 0) {
+        if ((late || advance_is_spent_by(run, run->look_work)) && run->left > 0) {
             run->stats->stalled += run->left;
             advance_report(run, SPRAG_STALLED, run->attempt.blocking, NULL, NULL, 0);
             run->left = 0;

@@ -160,6 +160,7 @@ typedef struct advance_run {
     int stalls;                               // sub-steps that stalled
     bool settling;                            // slow at the start of the frame
     double work_given, work_left, exact_left; // of the frame, and of what locates events
+    double look_work;                         // of the last look
     // of the sub-step:
     advance_points points;
     advance_rows rows;
@@ -188,10 +189,15 @@ static inline bool advance_event_work_is_spent(const advance_run *run)
     return !(run->exact_left > 0);
 }
 
-// Has the rest of the frame taken its share of the work too? Then nothing is improved any more.
+// Would the rest of the frame, after so much more work, have taken its share too? Then all stand.
+static inline bool advance_is_spent_by(const advance_run *run, double work)
+{
+    return run->work_left - work < -ADVANCE_EXTRA_WORK * run->work_given;
+}
+
 static inline bool advance_is_spent(const advance_run *run)
 {
-    return run->work_left < -ADVANCE_EXTRA_WORK * run->work_given;
+    return advance_is_spent_by(run, 0);
 }
 
 // Is the error bounded (advance.error)? Then all sub-steps are solved exactly.

@@ -198,8 +198,7 @@ sprag_result advance_plan_coarse(advance_run *run, double longest)
 {
     run->attempt.has_guess = false;
     advance_begin_attempt(run, longest);
-    for (int pass = 0; pass < ADVANCE_COARSE_SOLVES && (pass == 0 || !advance_is_spent(run));
-         pass++) {
+    for (int pass = 0; pass < ADVANCE_COARSE_SOLVES && (pass == 0 || run->work_left > 0); pass++) {
         advance_projection p;
         int points = run->points.count;
         run->attempt.ignore_dips = true;

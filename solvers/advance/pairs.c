@@ -82,6 +82,7 @@ static sprag_result find_gap(advance_run *run, int pair, double reach, double ma
     const sprag_gap_query query = {reach, margin};
     sprag_result result = sprag_gap_find(shape, pose, &query, p->memory ? &p->memory->gap : NULL,
                                          &near->gap, manifold);
+    advance_spend(run, near->gap.work);
     if (result != SPRAG_BAD_PROBLEM && advance_is_through(run, pair)) {
         near->gap.distance = -near->gap.distance;
         sprag_gap_by_face(shape, pose, 1, SPRAG_FRONT, margin, &near->gap, manifold);

@@ -222,7 +222,7 @@ static void drop_costly(advance_run *run)
 // Only a joint's stop ends such a sub-step.
 static sprag_result plan_coarse(advance_run *run, double longest)
 {
-    for (int i = 0; i < ADVANCE_PLANS && (i == 0 || !advance_is_spent(run)); i++) {
+    for (int i = 0; i < ADVANCE_PLANS && (i == 0 || run->work_left > 0); i++) {
         sprag_result result = advance_plan_coarse(run, longest);
         if (result != SPRAG_OK) {
             return result;

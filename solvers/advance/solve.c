@@ -247,7 +247,7 @@ static sprag_result solve_capped(advance_run *run, advance_problem *p)
     sprag_stats stats = {0};
     sprag_result result = solve_once(run, p, &stats);
     // Of a pair at most twice.
-    while (result == SPRAG_OK && !advance_is_spent(run) && advance_choose_friction(run, p)) {
+    while (result == SPRAG_OK && run->work_left > 0 && advance_choose_friction(run, p)) {
         result = solve_once(run, p, &stats);
     }
     for (int i = 0;

@@ -102,7 +102,7 @@ void advance_move(advance_run *run)
         check_gaps(run, distance);
     }
     if (stalls) { // jammed bodies stand still for the rest of the frame
-        bool jammed = ++run->stalls > ADVANCE_MOST_STALLS;
+        bool jammed = ++run->stalls > ADVANCE_MOST_STALLS || !(run->work_left > 0);
         clock = jammed ? run->left : least;
         run->stats->stalled += clock - distance;
         advance_report(run, SPRAG_STALLED, run->attempt.blocking, NULL, NULL, 0);
@@ -158,5 +158,8 @@ sprag_result advance_look(advance_run *run, double longest)
     if (run->scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
-    return advance_scan(run, longest);
+    const double left = run->work_left;
+    sprag_result result = advance_scan(run, longest);
+    run->look_work = left - run->work_left;
+    return result;
 }

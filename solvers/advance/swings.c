@@ -88,7 +88,7 @@ double advance_part_of_swing(advance_run *run, double time)
     if (rate > 0 && run->floor < advance_whole_share * time) {
         most = fmax(run->floor, advance_farthest_turn / rate);
     }
-    if (load > 0 && !advance_is_spent(run)) {
+    if (load > 0 && run->work_left > 0) {
         double shortest = run->options->shortest * run->frame->step;
         most = fmin(most, fmax(shortest, advance_load_turn / load));
     }
