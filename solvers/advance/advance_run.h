@@ -238,6 +238,9 @@ bool advance_find_costly(advance_run *run, bool *costly);
 // Before bodies move for t s.
 void advance_note_energy(advance_run *run, double t);
 
+// Then: may joints, kinematic bodies or moving surfaces do work on the body?
+bool advance_is_driven(const advance_run *run, int body);
+
 // After that: takes back what they have gained.
 void advance_limit_energy(advance_run *run);
 

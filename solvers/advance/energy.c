@@ -93,6 +93,11 @@ static void set_clusters(advance_run *run)
     for (int i = 0; i < frame->contacts; i++) {
         mark(run, frame->contact[i].body, true);
     }
+    for (int i = 0; i < frame->bodies; i++) {
+        const double *v = frame->body[i].velocity;
+        bool moves = !(frame->body[i].mass > 0) && dot6(v, v) > 0;
+        run->energy.cluster[leader_of(run->energy.leader, i)].driven |= moves;
+    }
 }
 
 static double kinetic(const advance_run *run, int body, const double v[6])
@@ -113,7 +118,6 @@ static void add_body(advance_run *run, int i, const double v[6], double after, d
 {
     const sprag_mover *mover = &run->frame->body[i];
     cluster *c = &run->energy.cluster[leader_of(run->energy.leader, i)];
-    c->driven |= !(mover->mass > 0) && dot6(v, v) > 0;
     c->gain += after - before;
     c->energy += after;
     c->mass += mover->mass;
@@ -162,15 +166,20 @@ bool advance_find_costly(advance_run *run, bool *costly)
 
 void advance_note_energy(advance_run *run, double t)
 {
+    set_clusters(run);
     for (int i = 0; i < run->frame->bodies; i++) {
         run->energy.before[i] = kinetic(run, i, run->frame->body[i].velocity) + work_of(run, i, t);
     }
 }
 
+bool advance_is_driven(const advance_run *run, int body)
+{
+    return run->energy.cluster[leader_of(run->energy.leader, body)].driven;
+}
+
 void advance_limit_energy(advance_run *run)
 {
     static const double slight = 1e-14; // rounding of the energy
-    set_clusters(run);
     for (int i = 0; i < run->frame->bodies; i++) {
         const sprag_mover *mover = &run->frame->body[i];
         sprag_mover_inertia(mover, run->inertia[i]);

@@ -77,7 +77,7 @@ static void move_bodies(advance_run *run, double distance, double clock)
         bool loses = advance_product(run, i, v, v) <=
                      advance_product(run, i, mover->velocity, mover->velocity);
         for (int k = 0; k < 6; k++) {
-            mover->velocity[k] = kinematic || loses || share == 1
+            mover->velocity[k] = kinematic || loses || share == 1 || !advance_is_driven(run, i)
                                      ? v[k]
                                      : mover->velocity[k] + share * (v[k] - mover->velocity[k]);
         }
