@@ -17,11 +17,9 @@ static double overlap_speed(const advance_run *run, const advance_point *point)
 }
 
 // m/s, separation speed of a point: of an overlap, or of a gap that is much below the target.
-// Groups that are planned coarsely while they move fast open their gaps by projection alone.
 static double separation_speed(const advance_run *run, const advance_point *point)
 {
-    bool fast = advance_is_coarse(run) && !run->settling;
-    if (fast || point->speculative || advance_is_overlap(run, point) ||
+    if (point->speculative || advance_is_overlap(run, point) ||
         point->gap >= (1 - advance_gap_tolerance) * run->target) {
         return overlap_speed(run, point);
     }

@@ -112,6 +112,48 @@ START_TEST(round_peg_falls)
 }
 END_TEST
 
+// 16 boxes slide flush on a free sled, whose weight and theirs it bears: they keep their momentum,
+// and no body stands still in the way of another.
+START_TEST(boxes_slide_on_a_sled)
+{
+    enum { BOXES = 16 };
+    static const double speed = 5; // m/s
+    scene *s = open_scene("method=advance");
+    dBodyID box[BOXES], sled = body_at(s, dCreateBox(s->space, 6, 2, 0.2), 0, 0, 0);
+    dMass mass;
+    double momentum = 0, before = 0; // kg m/s
+    dWorldSetGravity(s->world, 0, 0, 0);
+    s->surface.mu = 0.4;
+    dMassSetBoxTotal(&mass, 20, 6, 2, 0.2);
+    dBodySetMass(sled, &mass);
+    for (int i = 0; i < BOXES; i++) {
+        dGeomID geom = dCreateBox(s->space, 0.3, 0.3, 0.3);
+        box[i] = body_at(s, geom, 0.5 * (i / 2) - 2.5, 0.6 * (i % 2) - 0.3, 0.25);
+        dMassSetBoxTotal(&mass, i % 2 ? 0.5 : 5, 0.3, 0.3, 0.3);
+        dBodySetMass(box[i], &mass);
+        dBodySetLinearVel(box[i], speed, 0, 0);
+        before += mass.mass * speed;
+    }
+    for (int frame = 0; frame < 60; frame++) {
+        for (int i = 0; i < BOXES; i++) {
+            const dReal *at = dBodyGetPosition(box[i]);
+            dBodyGetMass(box[i], &mass);
+            dBodyAddForce(box[i], 0, 0, -mass.mass * G);
+            dBodyAddForceAtPos(sled, 0, 0, mass.mass * G, at[0], at[1], at[2]);
+        }
+        step(s);
+    }
+    momentum = 20 * dBodyGetLinearVel(sled)[0];
+    for (int i = 0; i < BOXES; i++) {
+        dBodyGetMass(box[i], &mass);
+        momentum += mass.mass * dBodyGetLinearVel(box[i])[0];
+    }
+    ck_assert_double_eq_tol(momentum, before, 1e-6 * before);
+    ck_assert_double_eq(stats_of(s).stalled, 0);
+    close_scene(s);
+}
+END_TEST
+
 int main(void)
 {
     start_ode();
@@ -121,5 +163,6 @@ int main(void)
         ADD_TESTS(suite, "fits", {drawer_slides, 2 * PLAYS}, {cube_leaves_its_row, 2 * PLAYS});
     tcase_add_loop_test(fits, round_peg_falls, 1, PLAYS);
     tcase_add_loop_test(fits, round_peg_falls, PLAYS + 1, 2 * PLAYS);
+    tcase_add_test(fits, boxes_slide_on_a_sled);
     return run_suite(suite);
 }
