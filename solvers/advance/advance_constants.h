@@ -94,8 +94,8 @@ static const double advance_load_turn = 1.4;
 
 // ---- impacts (impact.c)
 
-// Rounds of impacts at the start of a sub-step. Larger: longer rows of elastic bodies pass an
-// impact on in one sub-step.
+// Rounds of impacts at the start of a sub-step beyond one for each contact, which is what a row of
+// elastic bodies takes to pass an impact on. Larger: impacts that go back and forth pass further.
 enum { ADVANCE_IMPACT_ROUNDS = 20 };
 
 // m/s: contacts that separate faster do not take part in an impact. Larger: rounding of bodies at

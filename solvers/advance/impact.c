@@ -266,8 +266,8 @@ sprag_result advance_impact(advance_run *run, advance_problem *p)
         m.body[i] = p->body[i];
         memcpy(m.body[i].free_velocity, p->body[i].velocity, sizeof p->body[i].velocity);
     }
-    for (int round = 0;
-         round < ADVANCE_IMPACT_ROUNDS && (round == 0 || run->work_left > 0) && set_round(&m);
+    const int most = ADVANCE_IMPACT_ROUNDS + run->points.count;
+    for (int round = 0; round < most && (round == 0 || run->work_left > 0) && set_round(&m);
          round++) {
         sprag_result result = solve(&m, &m.bounced);
         result = result == SPRAG_OK ? limit_energy(&m) : result;

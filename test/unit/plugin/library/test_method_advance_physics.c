@@ -277,6 +277,34 @@ START_TEST(touching_balls_pass_impacts_on)
 }
 END_TEST
 
+// A long row, whose balls touch, nearly touch, or are so far apart that a step has more impacts
+// than it locates: momentum and energy stay in the row.
+START_TEST(long_rows_lose_nothing)
+{
+    enum { BALLS = 40 };
+    static const double gaps[] = {0, 1e-6, 1e-4}; // m
+    const double radius = 0.1, apart = 0.13, speed = 2;
+    dBodyID ball[BALLS];
+    scene *s = open_scene("method=advance");
+    dWorldSetGravity(s->world, 0, 0, 0);
+    s->surface = (dSurfaceParameters){.mode = dContactBounce, .bounce = 1};
+    for (int i = 0; i < BALLS; i++) {
+        ball[i] = add_ball(s, (2 * radius + gaps[_i]) * i - (i ? 0 : apart), 0, 0, radius);
+        dBodySetLinearVel(ball[i], i ? 0 : speed, 0, 0);
+    }
+    run(s, 60);
+    double sum = 0, squares = 0;
+    for (int i = 0; i < BALLS; i++) {
+        double v = dBodyGetLinearVel(ball[i])[0];
+        sum += v;
+        squares += v * v;
+    }
+    ck_assert_double_eq_tol(sum, speed, 1e-5 * speed);
+    ck_assert_double_eq_tol(squares, speed * speed, 2e-4 * speed * speed);
+    close_scene(s);
+}
+END_TEST
+
 // Newton's law of impact gives a box energy when it lands on a corner with much friction: e n.u-
 // and no slip together. Each corner, edge and face, at several speeds.
 START_TEST(impacts_with_friction_add_no_energy)
@@ -516,7 +544,7 @@ int main(void)
               {friction_with_normal_force, 2}, {block_sticks_near_its_bound, 6});
     ADD_TESTS(suite, "restitution", {apex_is_exact, GROUNDS * LENGTHS * MODES},
               {elastic_lattice_keeps_its_energy, 1}, {touching_balls_pass_impacts_on, 3},
-              {impacts_with_friction_add_no_energy, 3});
+              {long_rows_lose_nothing, 3}, {impacts_with_friction_add_no_energy, 3});
     ADD_TESTS(suite, "edges", {inner_edges_are_not_felt, 12}, {marble_rolls_over_facets, 1});
     ADD_TESTS(suite, "energy", {no_step_gains_energy, runs ? atoi(runs) : RUNS});
     return run_suite(suite);
