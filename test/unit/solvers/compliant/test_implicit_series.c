@@ -1,0 +1,43 @@
+// How many frames pairs leave to the implicit step after an integration that did not end.
+#include "compliant_run.h"
+#include "suite.h"
+
+// Series are twice as long with every failure, up to 64 frames, and half as long with every frame
+// that came to its end; of pairs that do not touch, nothing is known.
+START_TEST(a_series_doubles_and_halves)
+{
+    static const int longer[] = {1, 2, 4, 8, 16, 32, 64, 64},
+                     shorter[] = {32, 16, 8, 4, 2, 1, 0, 0};
+    const bool touches = _i == 0;
+    sprag_pair_memory memory = {0};
+    sprag_pair pair = {.memory = &memory};
+    sprag_frame frame = {.pair = &pair, .pairs = 1, .step = 0.01};
+    compliant_law law = {.status = COMPLIANT_INTEGRATED};
+    const sprag_compliant_options options = {0};
+    int index = 0;
+    double label = touches, gap = touches ? -1e-3 : 1;
+    compliant_run run = {
+        .frame = &frame,
+        .options = &options,
+        .guards = {.pairs = 1, .pair = &index, .law = &law, .label = &label, .gap = &gap}};
+    for (int i = 0; i < 8; i++) {
+        compliant_set_implicit_series(&run, false);
+        ck_assert_int_eq(memory.compliant.implicit_series, touches ? longer[i] : 0);
+        ck_assert_int_eq(memory.compliant.implicit_frames, touches ? longer[i] + 1 : 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        compliant_set_implicit_series(&run, true);
+        ck_assert_int_eq(memory.compliant.implicit_series, touches ? shorter[i] : 0);
+        ck_assert_int_eq(memory.compliant.implicit_frames, 0);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("implicit_series");
+    TCase *tests = tcase_create("all");
+    tcase_add_loop_test(tests, a_series_doubles_and_halves, 0, 2);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
