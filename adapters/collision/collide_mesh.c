@@ -5,7 +5,7 @@
 
 #include "contact_points.h"
 #include "linalg.h"
-#include "passages.h"
+#include "mesh_near.h"
 
 // m: a point this near to a triangle is on it. Greater: corners of small triangles share what is
 // apart; smaller: edges count as seen from the side by rounding.
@@ -16,8 +16,6 @@ typedef struct collision { // of a shape and a mesh
     const ode_geom *geom; // of both sides
     int side;             // of the mesh
     ode_near near;        // triangles of the mesh
-    ode_passage passage;
-    bool is_through; // the passage has decided about a side
     ode_spot spot;
 } collision;
 
@@ -50,19 +48,17 @@ static bool has(const double corner[3][3], const double at[3])
 
 static const sprag_shape half_space = {.kind = SPRAG_PLANE};
 
-// The half-space behind the plane, or, turned, the one in front of it.
-static void set_plane(const collision *c, bool turned, sprag_pose *plane)
+static void set_plane(const collision *c, sprag_pose *plane)
 {
     const sprag_pose *pose = &c->geom[c->side].pose;
-    const double sign = turned ? -1 : 1;
     double n[3], x[3], y[3];
     mul33(pose->rotation, c->near.normal, n);
     sprag_any_across(n, x);
     cross3(n, x, y);
     for (int k = 0; k < 3; k++) {
         plane->rotation[3 * k] = x[k];
-        plane->rotation[3 * k + 1] = sign * y[k];
-        plane->rotation[3 * k + 2] = sign * n[k];
+        plane->rotation[3 * k + 1] = y[k];
+        plane->rotation[3 * k + 2] = n[k];
     }
     mul33(pose->rotation, c->near.triangle[0].corner[0], plane->position);
     add_scaled(plane->position, 1, pose->position, 3);
@@ -110,66 +106,56 @@ static bool is_wide(const collision *c, const sprag_pose *plane, const double at
     return wide;
 }
 
-// The gap of the shape from one side of the plane. false: the kernel cannot tell.
-static bool plane_gap(const collision *c, bool turned, sprag_pose *plane, sprag_gap *gap,
-                      sprag_manifold *manifold)
+// Is a point of the shape on a triangle, somewhere between its lowest point (m, so deep) and its
+// highest? A shape that is behind the plane, or goes past the rim or through a hole, overlaps none.
+static bool is_cut(const collision *c, const sprag_pose *plane, const double lowest[3],
+                   double depth)
 {
-    const sprag_gap_query query = {c->all->reach, c->all->reach};
+    static const sprag_gap_query touching = {0, 0};
     const ode_geom *other = &c->geom[!c->side];
-    const sprag_shape *shape[2] = {&other->shape, &other->shape};
-    const sprag_pose *pose[2] = {&other->pose, &other->pose};
-    set_plane(c, turned, plane);
-    shape[c->side] = &half_space;
-    pose[c->side] = plane;
-    return sprag_gap_find(shape, pose, &query, NULL, gap, manifold) == SPRAG_OK;
-}
-
-// Is a point of the shape on a triangle, somewhere between its deepest points behind the plane and
-// in front of it? A shape that goes past the rim or through a hole overlaps none.
-static bool is_cut(const collision *c, const sprag_gap *behind, const sprag_gap *before)
-{
-    const double *from = behind->point[!c->side];
+    const sprag_shape *shape[2] = {&half_space, &other->shape};
+    sprag_pose above = *plane; // the half-space turned over
+    const sprag_pose *pose[2] = {&above, &other->pose};
+    sprag_gap gap;
     double at[3], way[3];
-    subtract3(before->point[!c->side], from, way);
-    memcpy(at, from, sizeof at);
-    add_scaled(at, behind->distance / (behind->distance + before->distance), way, 3);
+    for (int k = 0; k < 3; k++) {
+        above.rotation[3 * k + 1] *= -1;
+        above.rotation[3 * k + 2] *= -1;
+        at[k] = lowest[k];
+    }
+    if (!(depth > 0)) {
+        return true;
+    }
+    if (sprag_gap_find(shape, pose, &touching, NULL, &gap, NULL) != SPRAG_OK || gap.beyond) {
+        return false;
+    }
+    subtract3(gap.point[1], lowest, way);
+    add_scaled(at, depth / (depth - gap.distance), way, 3);
     return triangle_at(c, at) >= 0;
 }
 
-// Is the shape moved out at the back of the plane? nearest: that is the shorter way.
-static bool is_turned(collision *c, bool nearest)
-{
-    const sprag_face side = sprag_ode_passage_side(&c->passage, c->near.normal);
-    const bool turned = side == SPRAG_NEAREST_FACE ? nearest : side == SPRAG_BACK;
-    c->is_through |= turned != nearest;
-    return turned;
-}
-
-// Adds the points of the plane of all triangles, at one side. false: they are not in one, it ends
-// where the shape is, the shape does not cross it there, or no memory.
+// Adds the points of the plane of all triangles. false: they are not in one, it ends where the
+// shape is, the shape does not cross it there, or no memory.
 static bool collide_plane(collision *c)
 {
+    const sprag_gap_query query = {c->all->reach, c->all->reach};
     const int side = c->side, kept = c->all->count;
-    if (c->geom[!side].shape.kind == SPRAG_PLANE || !c->near.is_flat) {
+    const ode_geom *other = &c->geom[!side];
+    if (other->shape.kind == SPRAG_PLANE || !c->near.is_flat) {
         return false;
     }
     sprag_pose plane;
-    sprag_gap gap, other;
+    sprag_gap gap;
     sprag_manifold manifold;
-    if (!plane_gap(c, false, &plane, &gap, &manifold)) {
+    set_plane(c, &plane);
+    const sprag_shape *shape[2] = {side ? &other->shape : &half_space,
+                                   side ? &half_space : &other->shape};
+    const sprag_pose *pose[2] = {side ? &other->pose : &plane, side ? &plane : &other->pose};
+    if (sprag_gap_find(shape, pose, &query, NULL, &gap, &manifold) != SPRAG_OK) {
         return false;
     }
-    bool whole = true;
-    if (!gap.beyond && gap.distance < 0) {
-        if (!plane_gap(c, true, &plane, &other, NULL)) {
-            return false;
-        }
-        whole = other.beyond || is_cut(c, &gap, &other);
-        if (other.beyond || is_turned(c, other.distance > gap.distance)) {
-            plane_gap(c, true, &plane, &gap, &manifold);
-        }
-    }
-    whole = whole && (gap.beyond || is_wide(c, &plane, gap.point[side], -gap.distance));
+    bool whole = gap.beyond || (is_cut(c, &plane, gap.point[!side], -gap.distance) &&
+                                is_wide(c, &plane, gap.point[side], -gap.distance));
     for (int i = 0; i < (manifold.count ? manifold.count : 1) && whole && !gap.beyond; i++) {
         sprag_manifold one = {.count = manifold.count ? 1 : 0, .gap[0] = manifold.gap[i]};
         memcpy(one.point[0], manifold.point[i], sizeof one.point[0]);
@@ -207,35 +193,23 @@ static bool is_of_surface(const collision *c, const sprag_gap *gap)
     return !in_front;
 }
 
-// The gap and the manifold by a side of the triangle, where that is touched.
-static void take_face(const collision *c, const ode_pair *pair, const ode_triangle *triangle,
-                      sprag_gap *gap, sprag_manifold *manifold)
+// The gap and the manifold by the front of the triangle, where that is touched.
+static void take_front(const collision *c, const ode_pair *pair, const double corner[3][3],
+                       sprag_gap *gap, sprag_manifold *manifold)
 {
     const sprag_shape *shape[2] = {&pair->side[0]->shape, &pair->side[1]->shape};
     const sprag_pose *pose[2] = {&pair->side[0]->pose, &pair->side[1]->pose};
     int kept = 0;
-    sprag_gap_by_face(shape, pose, c->side, sprag_ode_passage_side(&c->passage, triangle->normal),
-                      c->all->reach, gap, manifold);
+    sprag_gap_by_front(shape, pose, c->side, true, c->all->reach, gap, manifold);
     for (int i = 0; i < manifold->count; i++) {
         double at[3];
         into_mesh(c, manifold->point[i][c->side], at);
-        if (sprag_triangle_has(triangle->corner, at, SAME_POINT)) {
+        if (sprag_triangle_has(corner, at, SAME_POINT)) {
             memcpy(manifold->point[kept], manifold->point[i], sizeof manifold->point[i]);
             manifold->gap[kept++] = manifold->gap[i];
         }
     }
     manifold->count = kept;
-}
-
-// Does the normal of the gap lead out at the other side than the one that the passage asks for?
-static bool is_of_far_side(const collision *c, const ode_triangle *triangle, const sprag_gap *gap)
-{
-    double normal[3];
-    mul33_transposed(c->geom[c->side].pose.rotation, gap->normal, normal);
-    const sprag_face side = sprag_ode_passage_side(&c->passage, triangle->normal);
-    const double along = (c->side ? 1 : -1) * dot3(triangle->normal, normal);
-    return gap->distance < 0 && side != SPRAG_NEAREST_FACE &&
-           (side == SPRAG_FRONT ? along < 0 : along > 0);
 }
 
 // Adds the points of one triangle; none of one that the kernel cannot use. false: no memory.
@@ -259,10 +233,8 @@ static bool collide_triangle(collision *c, const ode_triangle *triangle)
         !(gap.distance <= c->all->reach)) {
         return true;
     }
-    const bool far = is_of_far_side(c, triangle, &gap);
-    c->is_through |= far;
-    if (far || !is_of_surface(c, &gap)) {
-        take_face(c, &pair, triangle, &gap, &manifold);
+    if (!is_of_surface(c, &gap)) {
+        take_front(c, &pair, triangle->corner, &gap, &manifold);
         if (manifold.count == 0) {
             return true;
         }
@@ -306,18 +278,7 @@ static bool ask_program(collision *c, bool *heard)
     return true;
 }
 
-static bool collide_triangles(collision *c, int most, bool any)
-{
-    for (int i = 0; i < c->near.count && !(any && c->all->count >= most); i++) {
-        if (!collide_triangle(c, &c->near.triangle[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool sprag_ode_collide_mesh(ode_points *all, ode_geometry *geometry, const ode_geom geom[2],
-                            int side, double step, int most, bool any)
+bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, int most, bool any)
 {
     collision c = {.all = all, .geom = geom, .side = side};
     // ODE's balls roll on the surface of boxes and meshes, and on their own on planes and fields.
@@ -331,13 +292,13 @@ bool sprag_ode_collide_mesh(ode_points *all, ode_geometry *geometry, const ode_g
         !ask_program(&c, &heard)) {
         return false;
     }
-    if (c.near.count == 0) {
+    if (c.near.count == 0 || (!heard && collide_plane(&c))) {
         return true;
     }
-    c.passage = sprag_ode_passage_find(geometry, &geom[side], &geom[!side], &c.near, step);
-    if (!(!heard && collide_plane(&c)) && !collide_triangles(&c, most, any)) {
-        return false;
+    for (int i = 0; i < c.near.count && !(any && all->count >= most); i++) {
+        if (!collide_triangle(&c, &c.near.triangle[i])) {
+            return false;
+        }
     }
-    sprag_ode_passage_keep(geometry, &geom[side], &geom[!side], &c.near, &c.passage, c.is_through);
     return !all->scratch->failed;
 }

@@ -61,7 +61,7 @@ double sprag_ode_size_of_smaller(dGeomID a, dGeomID b)
 }
 
 int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
-                             double reach, double step, int flags, dContactGeom *contact, int skip)
+                             double reach, int flags, dContactGeom *contact, int skip)
 {
     ode_geom geom[2];
     const int most = flags & CONTACTS_MASK;
@@ -74,9 +74,8 @@ int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGe
                       .reach = reach,
                       .together = POINT_TOLERANCE * sprag_ode_size_of_smaller(a, b)};
     const bool mesh[2] = {geom[0].kind == ODE_GEOM_MESH, geom[1].kind == ODE_GEOM_MESH};
-    if (!(mesh[0] != mesh[1]
-              ? sprag_ode_collide_mesh(&all, geometry, geom, mesh[1], step, most, any)
-              : collide_pairs(&all, geom, most, any))) {
+    if (!(mesh[0] != mesh[1] ? sprag_ode_collide_mesh(&all, geom, mesh[1], most, any)
+                             : collide_pairs(&all, geom, most, any))) {
         return -1;
     }
     if (all.count > most) {

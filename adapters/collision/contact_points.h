@@ -48,9 +48,8 @@ static inline bool sprag_ode_is_usable(sprag_result result, const sprag_gap *gap
 
 // ---- collide_mesh.c
 
-// Adds the points of a mesh and a shape. side: of the mesh. step: s, the last one of the world, as
-// sprag_ode_collide_within's. any: `most` points are enough. false: no memory.
-bool sprag_ode_collide_mesh(ode_points *all, ode_geometry *geometry, const ode_geom geom[2],
-                            int side, double step, int most, bool any);
+// Adds the points of a mesh and a shape. side: of the mesh. any: `most` points are enough. false:
+// no memory.
+bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, int most, bool any);
 
 #endif

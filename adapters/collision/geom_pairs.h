@@ -80,15 +80,12 @@ bool sprag_ode_pairs_of_two(const ode_geom geom[2], double margin, sprag_scratch
 // Takes the last search back: the next one finds the memories that it has found.
 void sprag_ode_pair_memories_undo(ode_geometry *geometry);
 
-// sprag_gap_find for a pair.
-static inline sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query,
-                                         sprag_gap *gap, sprag_manifold *manifold)
-{
-    const sprag_shape *shape[2] = {&pair->side[0]->shape, &pair->side[1]->shape};
-    const sprag_pose *pose[2] = {&pair->side[0]->pose, &pair->side[1]->pose};
-    return sprag_gap_find(shape, pose, query, pair->memory ? &pair->memory->gap : NULL, gap,
-                          manifold);
-}
+// ---- pair_gap.c
+
+// sprag_gap_find for a pair. A shape that overlaps a triangle of a mesh is pushed out of the
+// triangle's front.
+sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, sprag_gap *gap,
+                           sprag_manifold *manifold);
 
 // ---- collide_within.c
 
@@ -96,11 +93,10 @@ static inline sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_q
 double sprag_ode_size_of_smaller(dGeomID a, dGeomID b);
 
 // dCollide with contacts at all points up to `reach` (m) apart; their depth is 0 where the geoms do
-// not overlap. step: s, the last one: a shape that went through a mesh in it is moved back; 0: it
-// is moved out at the nearest side. -1: stock is to answer, because a geom has no shape or the
-// kernel cannot use its numbers.
+// not overlap. -1: stock is to answer, because a geom has no shape or the kernel cannot use its
+// numbers.
 int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
-                             double reach, double step, int flags, dContactGeom *contact, int skip);
+                             double reach, int flags, dContactGeom *contact, int skip);
 
 // ---- speculate.c
 

@@ -18,7 +18,6 @@ void sprag_ode_geometry_free(ode_geometry *g)
     if (g) {
         sprag_ode_drop_hulls(g, LONG_MAX);
         sprag_ode_drop_meshes(g, LONG_MAX);
-        sprag_ode_drop_passages(g, LONG_MAX);
         free(g->last.entry);
         free(g->now.entry);
         free(g->flights);

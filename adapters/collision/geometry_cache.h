@@ -12,7 +12,6 @@ typedef struct ode_hull ode_hull;
 typedef struct ode_mesh ode_mesh;
 typedef struct ode_pair_entry ode_pair_entry;
 typedef struct ode_flights ode_flights;
-typedef struct ode_kept_passage ode_kept_passage;
 
 typedef struct ode_pair_table { // of one search for pairs
     ode_pair_entry *entry;      // with the slots behind its last one, in one block
@@ -25,10 +24,9 @@ struct ode_geometry {
     ode_hull *hulls;  // by geom
     ode_mesh *meshes; // by geom
     ode_pair_table last, now;
-    ode_flights *flights;       // of speculate.c; NULL: none yet
-    ode_kept_passage *passages; // by mesh and shape
-    long searches;              // for pairs, so far
-    long looks;                 // calls of sprag_ode_geometry_look_again so far
+    ode_flights *flights; // of speculate.c; NULL: none yet
+    long searches;        // for pairs, so far
+    long looks;           // calls of sprag_ode_geometry_look_again so far
 };
 
 // ---- shapes.c
@@ -67,10 +65,6 @@ sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *geometry, ode_pair *pair)
 // Begins a search that finds so many pairs: what the one before has found becomes the last one.
 // false: no memory.
 bool sprag_ode_pair_memories_begin(ode_geometry *geometry, int pairs);
-
-// ---- passages.c
-
-void sprag_ode_drop_passages(ode_geometry *geometry, long before); // unused since that look
 
 // ---- geometry_cache.c
 

@@ -159,7 +159,6 @@ bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, doubl
     }
     sprag_shape_bounds(s.shape, &s.pose, bounds);
     for (int k = 0; k < 3; k++) {
-        near->middle[k] = (bounds[k] + bounds[k + 3]) / 2;
         bounds[k] -= reach;
         bounds[k + 3] += reach;
     }

@@ -16,7 +16,6 @@ typedef struct ode_near { // in scratch
     int count, room;
     bool is_flat;     // all that are in the box of the shape are in one plane
     double normal[3]; // its normal, unit, in the axes of the mesh
-    double middle[3]; // m, of the box of the shape, in the axes of the mesh
 } ode_near;
 
 // Sine. Triangles within this angle of a plane are in it. Greater: bodies that land roll away;

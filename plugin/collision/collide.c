@@ -508,8 +508,8 @@ static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContac
     if (!all && (flags & 0xffff) > POINTS_MAX) {
         flags = (int)(((unsigned)flags & ~0xffffu) | POINTS_MAX);
     }
-    int count = sprag_ode_collide_within(d->geometry, &d->scratch, a, b, reach,
-                                         all ? 0 : next_step(w), flags, contact, skip);
+    int count =
+        sprag_ode_collide_within(d->geometry, &d->scratch, a, b, reach, flags, contact, skip);
     d->busy = false;
     return count;
 }

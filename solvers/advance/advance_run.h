@@ -306,6 +306,9 @@ typedef enum advance_seam {
 advance_seam advance_seam_at(const advance_run *run, int pair, const double at[3],
                              const double normal[3]);
 
+// Is the pair's triangle the far side of a thin wall that the other shape is in from the near side?
+bool advance_is_far_side(const advance_run *run, int pair);
+
 // Has the pair's triangle of one mesh passed through that of the other, by little?
 bool advance_is_through(advance_run *run, int pair);
 

@@ -103,7 +103,7 @@ advance_seam advance_seam_at(const advance_run *run, int pair, const double at[3
     for (int k = 0; k < 3; k++) {
         up[k] = side ? normal[k] : -normal[k];
     }
-    if (fabs(dot3(up, front)) > 1 - 1e-12) {
+    if (dot3(up, front) > 1 - 1e-12) {
         return seam;
     }
     int end = advance_mesh_end(run, pair);
@@ -115,6 +115,46 @@ advance_seam advance_seam_at(const advance_run *run, int pair, const double at[3
         }
     }
     return seam;
+}
+
+// ---- walls
+
+static double height_over(const advance_run *run, int pair, const double at[3], double front[3])
+{
+    int c = run->frame->pair[pair].collider[advance_triangle(run, pair)];
+    double corner[3][3], from[3];
+    if (!sprag_gap_front(&run->frame->collider[c].shape, &run->pose[c], front)) {
+        return NAN;
+    }
+    corners_of(run, pair, corner);
+    subtract3(at, corner[0], from);
+    return dot3(front, from);
+}
+
+// If the centre of the shape is behind the triangle, and nearer to the front of one that faces the
+// other way, the shape came through that one.
+bool advance_is_far_side(const advance_run *run, int pair)
+{
+    int side = advance_triangle(run, pair);
+    double front[3], other[3], corner[3][3], foot[3];
+    if (side < 0) {
+        return false;
+    }
+    const double *centre = run->pose[run->frame->pair[pair].collider[!side]].position;
+    double depth = -height_over(run, pair, centre, front);
+    bool behind = false;
+    int end = depth > 0 ? advance_mesh_end(run, pair) : 0;
+    for (int i = depth > 0 ? mesh_begin(run, pair) : 0; i < end && !behind; i++) {
+        double height = height_over(run, i, centre, other);
+        if (i != pair && height >= 0 && height < depth && dot3(front, other) < -0.5) {
+            memcpy(foot, centre, sizeof foot);
+            add_scaled(foot, -height, other, 3);
+            corners_of(run, i, corner);
+            behind =
+                sprag_triangle_has((const double(*)[3])corner, foot, 0.1 * run->options->epsilon);
+        }
+    }
+    return behind;
 }
 
 // ---- meshes that cross
@@ -200,14 +240,12 @@ bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
             break;
         }
         int other = advance_triangle(run, point->pair);
-        double apart[3], within[3], turned[3], sign = side == other ? 1 : -1;
+        double apart[3], turned[3], sign = side == other ? 1 : -1;
         subtract3(point->at[!other], at[!side], apart);
-        subtract3(point->at[other], at[side], within);
         for (int k = 0; k < 3; k++) {
             turned[k] = point->normal[k] - sign * normal[k];
         }
-        if (dot3(apart, apart) <= near * near && dot3(within, within) <= near * near &&
-            dot3(turned, turned) <= alike * alike) {
+        if (dot3(apart, apart) <= near * near && dot3(turned, turned) <= alike * alike) {
             return true;
         }
     }

@@ -83,9 +83,13 @@ static sprag_result find_gap(advance_run *run, int pair, double reach, double ma
     sprag_result result = sprag_gap_find(shape, pose, &query, p->memory ? &p->memory->gap : NULL,
                                          &near->gap, manifold);
     advance_spend(run, near->gap.work);
+    int triangle = advance_triangle(run, pair);
+    if (result != SPRAG_BAD_PROBLEM && triangle >= 0) {
+        sprag_gap_by_front(shape, pose, triangle, false, margin, &near->gap, manifold);
+    }
     if (result != SPRAG_BAD_PROBLEM && advance_is_through(run, pair)) {
         near->gap.distance = -near->gap.distance;
-        sprag_gap_by_face(shape, pose, 1, SPRAG_FRONT, margin, &near->gap, manifold);
+        sprag_gap_by_front(shape, pose, 1, true, margin, &near->gap, manifold);
     }
     near->fresh = result != SPRAG_BAD_PROBLEM && !near->gap.beyond;
     near->clear = result == SPRAG_BAD_PROBLEM ? 0 : near->gap.distance;
@@ -217,8 +221,8 @@ static void update_overlap(advance_run *run, int pair)
 }
 
 // A shape that touches a mesh only at a seam has no contact there; one that overlaps the mesh there
-// is pushed out at a side of the triangle. At a seam in a plane the shape has the contacts of the
-// plane. normal: in, out.
+// is pushed out of the front. At a seam in a plane the shape has the contacts of the plane. normal:
+// in, out.
 static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold *manifold,
                        double normal[3])
 {
@@ -235,7 +239,7 @@ static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold
     const int *collider = run->frame->pair[pair].collider;
     const sprag_pose *pose[2] = {&run->pose[collider[0]], &run->pose[collider[1]]};
     if (overlaps_at(run, near->gap.distance)) {
-        sprag_gap_by_face(shape, pose, triangle, SPRAG_NEAREST_FACE, margin, &near->gap, manifold);
+        sprag_gap_by_front(shape, pose, triangle, true, margin, &near->gap, manifold);
         near->clear = near->gap.distance;
         memcpy(normal, near->gap.normal, sizeof near->gap.normal);
         return true;
@@ -291,6 +295,9 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
     if (near->gap.distance <= touching + band && is_contact(run, pair, margin, &manifold, normal) &&
         advance_accepts(run, pair)) {
         update_overlap(run, pair);
+        if (run->frame->pair[pair].overlapped && advance_is_far_side(run, pair)) {
+            return SPRAG_OK;
+        }
         near->closed = near->gap.distance <= touching;
         return add_points(run, pair, normal, &manifold) ? SPRAG_OK : SPRAG_NO_MEMORY;
     }

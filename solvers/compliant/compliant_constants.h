@@ -50,7 +50,7 @@ static const double COMPLIANT_SHARED_POINT = 1e-9;
 
 // Cosine by which the normal of a contact may differ from that of a triangle's front. Larger: edges
 // in a plane are felt.
-static const double COMPLIANT_ON_FACE = 1e-9;
+static const double COMPLIANT_ON_FRONT = 1e-9;
 
 // ---- rigid contacts that hold (hold.c)
 

@@ -96,16 +96,16 @@ static void corners_of(const compliant_run *run, int guard, int side, double cor
     sprag_triangle_corners(compliant_collider(run, guard, side), pose, corner);
 }
 
-// Touches a shape a side of a triangle, and not an edge? Faces do so at several points, of which
-// the gap has one.
-static bool is_on_face(const compliant_run *run, int guard, int side, const sprag_gap *gap)
+// Touches a shape the front of a triangle, and not an edge from the side? Faces do so at several
+// points, of which the gap has one.
+static bool is_on_front(const compliant_run *run, int guard, int side, const sprag_gap *gap)
 {
     sprag_pose room;
     double front[3];
     const sprag_shape *triangle = &compliant_collider(run, guard, side)->shape;
     return compliant_collider(run, guard, !side)->shape.kind != SPRAG_SPHERE &&
            sprag_gap_front(triangle, compliant_shape_pose(run, guard, side, &room), front) &&
-           fabs(dot3(front, gap->normal)) > 1 - COMPLIANT_ON_FACE;
+           (side ? 1 : -1) * dot3(front, gap->normal) > 1 - COMPLIANT_ON_FRONT;
 }
 
 int compliant_next_of_mesh(const compliant_run *run, int guard, int last)
@@ -126,7 +126,7 @@ bool compliant_belongs_to_neighbour(compliant_run *run, const double *x, int gua
     const compliant_guards *guards = &run->guards;
     int pair = guards->pair[guard], side = sprag_pair_triangle(run->frame, pair);
     double moved = 0;
-    if (side >= 0 && is_on_face(run, guard, side, gap)) {
+    if (side >= 0 && is_on_front(run, guard, side, gap)) {
         return false;
     }
     for (int i = 0; i < 2 && side >= 0; i++) {

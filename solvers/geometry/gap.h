@@ -48,22 +48,17 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
 double sprag_gap_along(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
                        const double normal[3]);
 
-// A side of a triangle with two faces, of which the first is its front.
-typedef enum sprag_face {
-    SPRAG_FRONT,
-    SPRAG_BACK,
-    SPRAG_NEAREST_FACE, // the one by which the way out of an overlap is shorter
-} sprag_face;
+// Replaces the way out of an overlap by the way out at the front of a triangle of a mesh.
+// shape[triangle] is a triangle whose first face looks outwards, the other shape is none. It does
+// so if the shapes overlap and the normal of the gap leads out of the back, or if `always`; but not
+// for a shape that only overlaps the edge a little. margin: m, as the query's. gap and manifold: in
+// as sprag_gap_find returned them, out with the new normal, distance, points.
+void sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+                        int triangle, bool always, double margin, sprag_gap *gap,
+                        sprag_manifold *manifold);
 
-// Replaces the way out of an overlap by that at a side of a triangle. shape[triangle] is the
-// triangle, the other shape is none. margin: m, as the query's. gap and manifold: in as
-// sprag_gap_find returned them, out with the new normal, distance, points.
-void sprag_gap_by_face(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
-                       int triangle, sprag_face side, double margin, sprag_gap *gap,
-                       sprag_manifold *manifold);
-
-// The manifold over the nearest face of a triangle, whatever the normal of the gap is. normal: that
-// of the face, unit, into shape 0. margin: m, as the query's. false: it is empty.
+// The manifold over the front of a triangle of a mesh, whatever the normal of the gap is. normal:
+// that of the front, unit, into shape 0. margin: m, as the query's. false: it is empty.
 bool sprag_triangle_manifold(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
                              int triangle, double margin, double normal[3],
                              sprag_manifold *manifold);

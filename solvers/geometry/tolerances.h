@@ -142,4 +142,10 @@ enum { SPRAG_FACE_CORNERS = 32, SPRAG_RIM_POINTS = 8 };
 // 1 - cosine. A gap whose normal is so near to that of the front stays as it is.
 #define SPRAG_TRIANGLE_ALONG 1e-12
 
+// Cosine and ratio of depths. A shape that leaves a triangle sideways (cosine above BACK) is left
+// alone if the way out by the front is more than LONGER times as deep: it is over an edge, not
+// behind the triangle. Larger LONGER: shapes at the rim of a mesh are lifted onto it.
+#define SPRAG_TRIANGLE_BACK (-0.5)
+#define SPRAG_TRIANGLE_LONGER 10
+
 #endif

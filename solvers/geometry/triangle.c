@@ -1,5 +1,5 @@
-// Triangles of meshes: sheets with two sides. A shape that overlaps one is moved out by the
-// shortest way.
+// Triangles of meshes. Their first face is the outside of the mesh: shapes that overlap a triangle
+// are moved out by this front.
 #include <math.h>
 
 #include "core_gap.h"
@@ -59,57 +59,49 @@ bool sprag_triangle_has(const double corner[3][3], const double at[3], double ne
     return dot3(between, between) <= near * near;
 }
 
-// The unit normal of a face of the triangle, into shape 0, and the height (m) of the slab along it.
-// side: SPRAG_NEAREST_FACE is the one with the higher slab, the shorter way out of an overlap.
-// false: the shape has none, or the other one is a half-space.
-static bool set_face(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
-                     int triangle, sprag_face side, double normal[3], double *distance)
-{
-    double front[3], back[3];
-    if (!sprag_gap_front(shape[triangle], pose[triangle], front)) {
-        return false;
-    }
-    for (int k = 0; k < 3; k++) {
-        normal[k] = triangle ? front[k] : -front[k];
-        back[k] = -normal[k];
-    }
-    *distance = sprag_gap_along(shape, pose, side == SPRAG_BACK ? back : normal);
-    const double behind = side == SPRAG_NEAREST_FACE ? sprag_gap_along(shape, pose, back) : NAN;
-    if (side == SPRAG_BACK || behind > *distance) {
-        memcpy(normal, back, sizeof back);
-        *distance = side == SPRAG_BACK ? *distance : behind;
-    }
-    return isfinite(*distance);
-}
-
 // The deepest point of the other shape and its projection onto the plane of the triangle.
-static void deepest_point(const sprag_core core[2], int triangle, sprag_gap *gap)
+static void deepest_point(const sprag_core core[2], int triangle, const double front[3],
+                          sprag_gap *gap)
 {
-    const double sign = triangle ? -1 : 1;
-    const double *n = gap->normal, back[3] = {sign * n[0], sign * n[1], sign * n[2]};
+    const double back[3] = {-front[0], -front[1], -front[2]};
     double *at = gap->point[!triangle];
     sprag_core_support(&core[!triangle], back, at);
     add_scaled(at, sprag_core_margin(&core[!triangle]), back, 3);
     memcpy(gap->point[triangle], at, sizeof gap->point[0]);
-    add_scaled(gap->point[triangle], gap->distance, back, 3);
+    add_scaled(gap->point[triangle], -gap->distance, front, 3);
 }
 
-void sprag_gap_by_face(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
-                       int triangle, sprag_face side, double margin, sprag_gap *gap,
-                       sprag_manifold *manifold)
+void sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+                        int triangle, bool always, double margin, sprag_gap *gap,
+                        sprag_manifold *manifold)
 {
-    double normal[3], distance;
+    double front[3], normal[3];
     sprag_core core[2];
     if (gap->beyond || !(gap->distance < 0) ||
-        !set_face(shape, pose, triangle, side, normal, &distance) ||
-        dot3(normal, gap->normal) > 1 - SPRAG_TRIANGLE_ALONG ||
+        !sprag_gap_front(shape[triangle], pose[triangle], front) ||
         !sprag_cores_set(shape, pose, core)) {
+        return;
+    }
+    for (int k = 0; k < 3; k++) {
+        normal[k] = triangle ? front[k] : -front[k];
+    }
+    double along = dot3(normal, gap->normal);
+    if (along > 1 - SPRAG_TRIANGLE_ALONG || (along >= 0 && !always)) {
+        return;
+    }
+    double distance = sprag_gap_along(shape, pose, normal);
+    if (!isfinite(distance)) {
+        return; // the other shape is a half-space
+    }
+    // The shape overlaps the edge from the side; the way out by the front would be much longer.
+    if (along >= SPRAG_TRIANGLE_BACK && !always &&
+        distance < SPRAG_TRIANGLE_LONGER * gap->distance) {
         return;
     }
     gap->distance = distance;
     gap->error = 0;
     memcpy(gap->normal, normal, sizeof normal);
-    deepest_point(core, triangle, gap);
+    deepest_point(core, triangle, front, gap);
     if (manifold) {
         manifold->count = 0;
         if (shape[!triangle]->kind != SPRAG_SPHERE) {
@@ -121,10 +113,10 @@ void sprag_gap_by_face(const sprag_shape *const shape[2], const sprag_pose *cons
             memcpy(manifold->point[0], gap->point, sizeof gap->point);
         }
     }
-    for (int s = 0; s < 2; s++) {
-        add_scaled(gap->point[s], 1, pose[0]->position, 3);
+    for (int side = 0; side < 2; side++) {
+        add_scaled(gap->point[side], 1, pose[0]->position, 3);
         for (int i = 0; manifold && i < manifold->count; i++) {
-            add_scaled(manifold->point[i][s], 1, pose[0]->position, 3);
+            add_scaled(manifold->point[i][side], 1, pose[0]->position, 3);
         }
     }
 }
@@ -133,12 +125,15 @@ bool sprag_triangle_manifold(const sprag_shape *const shape[2], const sprag_pose
                              int triangle, double margin, double normal[3],
                              sprag_manifold *manifold)
 {
-    double distance;
+    double front[3];
     sprag_core core[2];
     manifold->count = 0;
-    if (!set_face(shape, pose, triangle, SPRAG_NEAREST_FACE, normal, &distance) ||
+    if (!sprag_gap_front(shape[triangle], pose[triangle], front) ||
         !sprag_cores_set(shape, pose, core)) {
         return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        normal[k] = triangle ? front[k] : -front[k];
     }
     sprag_manifold_clip(core, normal, margin, manifold);
     for (int i = 0; i < manifold->count; i++) {

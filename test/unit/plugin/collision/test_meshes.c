@@ -1,6 +1,6 @@
 // Bodies on triangle meshes and heightfields under method=advance: seams are not felt, nothing
-// sinks in or passes, and what starts inside leaves by the nearest side without speed. Sheets under
-// all methods. Contacts of meshes under method=stribeck.
+// sinks in or passes, and what starts inside leaves by the front without speed. Contacts of meshes
+// under method=stribeck.
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,6 @@ typedef struct scene {
     dSpaceID space;
     dJointGroupID group;
     double mu, rho, bounce;
-    int mode; // of friction
     dTriMeshDataID data;
     dHeightfieldDataID heights;
     float *vertex;
@@ -28,10 +27,7 @@ typedef struct scene {
 
 static scene open_scene(double mu)
 {
-    scene s = {.world = dWorldCreate(),
-               .space = dHashSpaceCreate(NULL),
-               .mu = mu,
-               .mode = dContactApprox1};
+    scene s = {.world = dWorldCreate(), .space = dHashSpaceCreate(NULL), .mu = mu};
     s.group = dJointGroupCreate(0);
     dWorldSetGravity(s.world, 0, 0, -gravity);
     ck_assert_msg(sprag_world_configure(s.world, "method=advance"), "%s", sprag_error());
@@ -56,7 +52,8 @@ static void close_scene(scene *s)
 static void touch(void *data, dGeomID a, dGeomID b)
 {
     const scene *s = data;
-    const dSurfaceParameters surface = {.mode = s->mode | (s->rho > 0 ? dContactRolling : 0) |
+    const dSurfaceParameters surface = {.mode = dContactApprox1 |
+                                                (s->rho > 0 ? dContactRolling : 0) |
                                                 (s->bounce > 0 ? dContactBounce : 0),
                                         .mu = s->mu,
                                         .bounce = s->bounce,
@@ -67,16 +64,11 @@ static void touch(void *data, dGeomID a, dGeomID b)
     join_contacts(s->world, s->group, a, b, 64, surface, NULL);
 }
 
-static void go_for(scene *s, double length)
-{
-    dSpaceCollide(s->space, s, touch);
-    ck_assert_int_eq(dWorldStep(s->world, length), 1);
-    dJointGroupEmpty(s->group);
-}
-
 static void go(scene *s)
 {
-    go_for(s, step);
+    dSpaceCollide(s->space, s, touch);
+    ck_assert_int_eq(dWorldStep(s->world, step), 1);
+    dJointGroupEmpty(s->group);
 }
 
 static sprag_world_statistics stats_of(const scene *s)
@@ -344,38 +336,35 @@ END_TEST
 
 // ---- inside
 
-// A box that starts in the floor, upright or askew, comes up, slower than it would fall so far. One
-// whose middle is below it leaves by the back: it falls up, and is moved down.
-START_TEST(bodies_inside_a_mesh_leave_by_the_nearest_side)
+// A box that starts in the floor, upright or askew, comes up, slower than it would fall so far.
+START_TEST(bodies_inside_a_mesh_leave_by_the_front)
 {
     static const double turn[] = {0, 0, 0.5, 1.2, 0, 0.3},
-                        depth[] = {0.05, 0.09, 0.09, 0.08, 0.03, 0.06};
+                        depth[] = {0.05, 0.1, 0.1, 0.12, 0.15, 0.17};
     scene s = open_scene(0.5);
-    const double up = _i < 6 ? 1 : -1;
-    dWorldSetGravity(s.world, 0, 0, -up * gravity);
     dWorldSetERP(s.world, 0.2);
     add_floor(&s, 20, 20, -1, -1, 0.1);
     dGeomID geom = dCreateBox(s.space, 0.3, 0.25, 0.2);
-    dBodyID box = add_body(&s, geom, 0.03, 0.02, up * (0.1 - depth[_i % 6]));
+    dBodyID box = add_body(&s, geom, 0.03, 0.02, 0.1 - depth[_i]);
     dMatrix3 R;
-    dRFromAxisAndAngle(R, 1, 0.4, 0.2, turn[_i % 6]);
+    dRFromAxisAndAngle(R, 1, 0.4, 0.2, turn[_i]);
     dBodySetRotation(box, R);
-    double lowest = up * dBodyGetPosition(box)[2], most = lowest;
+    double lowest = dBodyGetPosition(box)[2], most = lowest;
     for (int i = 0; i < 200; i++) {
         go(&s);
-        double z = up * dBodyGetPosition(box)[2];
+        double z = dBodyGetPosition(box)[2];
         ck_assert_double_ge(z, lowest - 1e-3);
         most = fmax(most, z);
-        if (turn[_i % 6] == 0) { // the whole of it, a share of what is left each time
-            ck_assert_double_eq_tol(0.1 - z, depth[_i % 6] * pow(1 - 0.2, i + 1), 1e-5);
+        if (turn[_i] == 0) { // the whole of it, a share of what is left each time
+            ck_assert_double_eq_tol(0.1 - z, depth[_i] * pow(1 - 0.2, i + 1), 1e-5);
         }
         // The kinetic energy is at most that of the fall from its highest position.
         ck_assert_double_le(kinetic_energy(box), gravity * (most - z) + 1e-3);
     }
     dReal bounds[6];
     dGeomGetAABB(geom, bounds);
-    ck_assert_double_ge(up * bounds[up > 0 ? 4 : 5], -1e-4);
-    ck_assert_double_le(up * bounds[up > 0 ? 4 : 5], 1e-3);
+    ck_assert_double_ge(bounds[4], -1e-4);
+    ck_assert_double_le(bounds[4], 1e-3);
     ck_assert_double_lt(kinetic_energy(box), 1e-3);
     close_scene(&s);
 }
@@ -451,10 +440,7 @@ START_TEST(fast_balls_do_not_pass_a_wall)
 }
 END_TEST
 
-// ---- both sides of sheets, under all methods
-
-static const char *const of_method[] = {"method=stribeck", "method=advance", "method=ess"};
-static const double length[] = {0.01, 1.0 / 60, 0.001}; // s, of steps
+// ---- bounces
 
 static dGeomID shape_of(dSpaceID space, int kind)
 {
@@ -484,58 +470,22 @@ static dGeomID flat_field(scene *s)
     return field;
 }
 
-// What is dropped on the front or, with the gravity turned over, on the back of a mesh or
-// heightfield rests there, and wins no energy, with friction as a cone and as a force.
-START_TEST(sheets_hold_from_both_sides)
-{
-    const double h = length[_i / 3];
-    for (int i = 0; i < 20; i++) {
-        scene s = open_scene(i % 2 ? 5 : 0.5);
-        const double side = i % 4 < 2 ? 1 : -1;
-        const int kind = i / 4;
-        ck_assert(sprag_world_configure(s.world, of_method[_i % 3]));
-        s.mode = i % 2 ? 0 : dContactApprox1;
-        dWorldSetGravity(s.world, 0, 0, -side * gravity);
-        if (i % 3) {
-            add_floor(&s, 8, 8, -2, -2, 0.5);
-        } else {
-            flat_field(&s);
-        }
-        dBodyID body = add_body(&s, shape_of(s.space, kind), 0.13, 0.21, side * 0.5);
-        dMatrix3 R;
-        dRFromAxisAndAngle(R, 1, 0, 0, kind == 2 || kind == 3 ? M_PI / 2 : 0);
-        dBodySetRotation(body, R);
-        for (int k = 0; k < 1 / h; k++) {
-            go_for(&s, h);
-            const double z = side * dBodyGetPosition(body)[2];
-            ck_assert_double_ge(z, 0.1); // a step of the fall is 0.04 m
-            ck_assert_double_le(kinetic_energy(body) + gravity * z, gravity * 0.5 + 1e-9);
-        }
-        ck_assert_double_eq_tol(side * dBodyGetPosition(body)[2], 0.2, 1e-4);
-        ck_assert_double_lt(kinetic_energy(body), 1e-8);
-        close_scene(&s);
-    }
-}
-END_TEST
-
 // All corners of what lands flat are hit at once, however many triangles they are on: it bounces
 // upright.
 START_TEST(flat_bounces_stay_upright)
 {
     const bool exact = _i < 4; // the impulses of method=advance have its solver's tolerance
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 4; i++) {
         scene s = open_scene(0.5);
-        const double side = i % 2 ? 1 : -1;
         const int kind = _i % 4 + 1;
-        s.bounce = i < 4 ? 0.8 : 0.95;
+        s.bounce = i < 2 ? 0.8 : 0.95;
         ck_assert(sprag_world_configure(s.world, exact ? "method=ess" : "method=advance"));
-        dWorldSetGravity(s.world, 0, 0, -side * gravity);
-        if (i % 4 < 2) {
+        if (i % 2) {
             add_floor(&s, 8, 8, -2, -2, 0.5);
         } else {
             flat_field(&s);
         }
-        dBodyID body = add_body(&s, shape_of(s.space, kind), 0.13, 0.21, side);
+        dBodyID body = add_body(&s, shape_of(s.space, kind), 0.13, 0.21, 1);
         dMatrix3 R;
         dRFromAxisAndAngle(R, 1, 0, 0, kind == 2 || kind == 3 ? M_PI / 2 : 0);
         dBodySetRotation(body, R);
@@ -547,46 +497,6 @@ START_TEST(flat_bounces_stay_upright)
         }
         close_scene(&s);
     }
-}
-END_TEST
-
-// Balls and boxes whose middle is through a sheet after a step are moved back, wherever the step
-// ends, and win no energy: of those that a step of 0.15 m does not take past it.
-START_TEST(fast_bodies_are_moved_back_through_a_sheet)
-{
-    enum { BODIES = 24 };
-    const double side = _i % 2 ? 1 : -1, speed = 15, radius = 0.1;
-    scene s = open_scene(0.5);
-    dBodyID body[BODIES];
-    ck_assert(sprag_world_configure(s.world, "method=stribeck"));
-    dWorldSetGravity(s.world, 0, 0, 0);
-    if (_i < 2) {
-        add_floor(&s, 12, 6, -4.2, -2, 0.7);
-    } else {
-        add_hills(&s);
-    }
-    for (int i = 0; i < BODIES; i++) {
-        dGeomID geom = i % 2 ? dCreateSphere(s.space, radius)
-                             : dCreateBox(s.space, 2 * radius, 2 * radius, 2 * radius);
-        const double x = -3 + 0.3 * (i % 20), y = i < 20 ? 0.13 : 1.1;
-        const double ground = _i < 2 ? 0 : ground_at(x, y);
-        body[i] = add_body(&s, geom, x, y, ground + side * (0.4 + speed * step * i / BODIES));
-        dBodySetLinearVel(body[i], 0, 0, -side * speed);
-        dGeomSetCategoryBits(geom, 2); // it meets the ground alone
-        dGeomSetCollideBits(geom, 1);
-    }
-    for (int k = 0; k < 30; k++) {
-        go(&s);
-        for (int i = 0; i < BODIES; i++) {
-            ck_assert_double_le(kinetic_energy(body[i]), 0.5 * speed * speed + 1e-9);
-        }
-    }
-    for (int i = 0; i < BODIES; i++) {
-        const dReal *at = dBodyGetPosition(body[i]);
-        const double ground = _i < 2 ? 0 : ground_at(at[0], at[1]);
-        ck_assert_double_gt(side * (at[2] - ground), 0);
-    }
-    close_scene(&s);
 }
 END_TEST
 
@@ -643,7 +553,7 @@ START_TEST(fine_flat_meshes_are_planes)
 END_TEST
 
 // What is under a roof and clear of it, though near its triangles' boxes, does not touch it; what
-// is in it is pushed out by the nearest side.
+// is half through it is pushed out by the front.
 START_TEST(flat_meshes_are_thin)
 {
     scene s = open_stribeck_scene();
@@ -660,17 +570,13 @@ START_TEST(flat_meshes_are_thin)
     }
     go(&s);
     for (int i = 0; i < 4; i++) {
-        const double under = 0.17 / sqrt(2);
+        const double under = 0.17 / sqrt(2), through = 0.03 / sqrt(2);
         dGeomSetPosition(geom[i], 0.7 + under, 0.3, 0.7 - under);
         ck_assert_int_eq(touch_now(geom[i], roof, contact), 0);
-        for (int side = -1; side < 2; side += 2) {
-            const double out = side * 0.03 / sqrt(2);
-            dGeomSetPosition(geom[i], 0.7 - out, 0.3, 0.7 + out);
-            ck_assert_int_ge(touch_now(geom[i], roof, contact), 1);
-            ck_assert_double_gt(contact[0].depth, 0.03);
-            ck_assert_double_lt(contact[0].depth, 0.1415 - 0.03);
-            ck_assert_double_eq_tol(contact[0].normal[2], side * sqrt(0.5), 1e-6);
-        }
+        dGeomSetPosition(geom[i], 0.7 + through, 0.3, 0.7 - through);
+        ck_assert_int_ge(touch_now(geom[i], roof, contact), 1);
+        ck_assert_double_gt(contact[0].depth, 0.03);
+        ck_assert_double_eq_tol(contact[0].normal[2], sqrt(0.5), 1e-6);
     }
     close_scene(&s);
 }
@@ -795,12 +701,10 @@ static Suite *suite(void)
     tcase_add_loop_test(all, boxes_slide_over_seams, 0, 6);
     tcase_add_loop_test(all, balls_and_capsules_roll_over_seams, 0, 3);
     tcase_add_test(all, bodies_come_to_rest_on_hills);
-    tcase_add_loop_test(all, bodies_inside_a_mesh_leave_by_the_nearest_side, 0, 12);
+    tcase_add_loop_test(all, bodies_inside_a_mesh_leave_by_the_front, 0, 6);
     tcase_add_loop_test(all, fast_balls_do_not_pass_a_wall, 0, 8);
     tcase_add_loop_test(all, bodies_in_a_wall_go_back, 0, 6);
-    tcase_add_loop_test(all, sheets_hold_from_both_sides, 0, 9);
     tcase_add_loop_test(all, flat_bounces_stay_upright, 0, 8);
-    tcase_add_loop_test(all, fast_bodies_are_moved_back_through_a_sheet, 0, 4);
     tcase_add_test(all, fine_flat_meshes_are_planes);
     tcase_add_test(all, flat_meshes_are_thin);
     tcase_add_test(all, bars_pass_the_rim_of_flat_meshes);
