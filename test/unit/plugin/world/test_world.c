@@ -425,12 +425,12 @@ static double housner(double a)
     return 1 - 1.5 * sin(a) * sin(a);
 }
 
-// A tower of cubes that leans on one edge of its foot and is let go rocks as one block does: each
+// A tower of cubes that leans on one edge of its foot and is let go rocks as one block does: an
 // impact takes Housner's share, and no step wins energy.
 START_TEST(towers_rock_as_one_block)
 {
     static const int sizes[] = {3, 5};
-    const int n = sizes[_i % 2];
+    const int n = sizes[_i];
     const double h = 0.001, side = 0.3, lean = 0.03, a = atan(1.0 / n);
     const double rate = sqrt(3 * 9.81 / (2 * side * hypot(1, n))); // 1/s, that it falls with
     const double landing = acosh(1 / (1 - lean / a)) / rate, rest = n * 9.81 * n * side / 2;
@@ -443,7 +443,7 @@ START_TEST(towers_rock_as_one_block)
                   x * cos(lean) + z * sin(lean) + side / 2, z * cos(lean) - x * sin(lean));
         dBodySetRotation(w.body[i], R);
     }
-    configure(w.world, _i < 2 ? "effort=balanced" : "effort=fast");
+    configure(w.world, "method=stribeck");
     const double first = energy_of_wall(&w, h) - rest;
     for (int i = 0; i * h < landing + 0.1; i++) {
         step_wall(&w, dWorldStep, h);
@@ -747,7 +747,7 @@ int main(void)
                    {callbacks_leave_a_step_alone, 3}, {callbacks_destroy_worlds, 6},
                    {threads_step_worlds_at_once, 1}, {a_wall_bears_a_beam, BEAMS},
                    {a_wall_bears_a_load, LOADS}, {a_wall_that_rebounds_wins_nothing, 3},
-                   {leaning_planks_rest, 2}, {towers_rock_as_one_block, 4},
+                   {leaning_planks_rest, 2}, {towers_rock_as_one_block, 2},
                    {effort_bounds_the_sweeps_of_heaps, 4}, {quick_step_iterations_are_sweeps, 1},
                    {a_new_world_at_an_old_address_starts_afresh, 1},
                    {a_bad_step_is_odes_own_error, 4}, {a_child_can_step_by_stock, 1},
