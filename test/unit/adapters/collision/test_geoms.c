@@ -693,28 +693,16 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("geoms");
-    TCase *all = tcase_create("all");
-    tcase_add_checked_fixture(all, open_world, close_world);
-    tcase_set_timeout(all, 60);
-    tcase_add_test(all, pairs_are_those_that_ode_collides);
-    tcase_add_test(all, pairs_are_those_that_are_wanted);
-    tcase_add_test(all, geoms_of_one_body_are_no_pair);
-    tcase_add_test(all, two_spaces_meet_across_and_not_within);
-    tcase_add_test(all, moving_bounds_reach_all_possible_contacts);
-    tcase_add_test(all, transforms_and_offsets_place_the_shape);
-    tcase_add_test(all, depths_are_those_of_ode_where_it_is_exact);
-    tcase_add_test(all, box_convex_and_mesh_are_the_same_cube);
-    tcase_add_test(all, two_meshes_meet_by_their_triangles);
-    tcase_add_test(all, meshes_push_out_of_their_front);
-    tcase_add_test(all, heightfields_are_two_triangles_a_cell);
-    tcase_add_test(all, heightfields_turn);
-    tcase_add_test(all, geoms_without_shape_are_counted);
-    tcase_add_test(all, geoms_without_extent_have_no_shape);
-    tcase_add_test(all, changed_convex_geoms_are_read_again);
-    tcase_add_test(all, settled_steps_allocate_nothing);
-    tcase_add_test(all, geoms_may_go);
-    tcase_add_test(all, what_questions_have_read_goes);
-    tcase_add_test(all, pairs_are_remembered);
-    suite_add_tcase(suite, all);
+    ADD_TESTS_WITH(
+        suite, "all", open_world, close_world, {pairs_are_those_that_ode_collides, 1},
+        {pairs_are_those_that_are_wanted, 1}, {geoms_of_one_body_are_no_pair, 1},
+        {two_spaces_meet_across_and_not_within, 1}, {moving_bounds_reach_all_possible_contacts, 1},
+        {transforms_and_offsets_place_the_shape, 1}, {depths_are_those_of_ode_where_it_is_exact, 1},
+        {box_convex_and_mesh_are_the_same_cube, 1}, {two_meshes_meet_by_their_triangles, 1},
+        {meshes_push_out_of_their_front, 1}, {heightfields_are_two_triangles_a_cell, 1},
+        {heightfields_turn, 1}, {geoms_without_shape_are_counted, 1},
+        {geoms_without_extent_have_no_shape, 1}, {changed_convex_geoms_are_read_again, 1},
+        {settled_steps_allocate_nothing, 1}, {geoms_may_go, 1}, {what_questions_have_read_goes, 1},
+        {pairs_are_remembered, 1});
     return run_suite(suite);
 }

@@ -161,14 +161,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("load_energy");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_loop_test(tests, an_account_keeps_what_inertia_takes, 0, 3);
-    tcase_add_loop_test(tests, an_account_is_full, 0, 2);
-    tcase_add_loop_test(tests, a_share_pays_for_what_was_won, 0, 4);
-    tcase_add_test(tests, a_share_never_vanishes);
-    tcase_add_loop_test(tests, much_is_too_much, 0, 4);
-    tcase_add_test(tests, a_body_takes_what_counts_beside_its_own);
-    suite_add_tcase(suite, tests);
+    ADD_TESTS_WITH(suite, "all", setup, teardown, {an_account_keeps_what_inertia_takes, 3},
+                   {an_account_is_full, 2}, {a_share_pays_for_what_was_won, 4},
+                   {a_share_never_vanishes, 1}, {much_is_too_much, 4},
+                   {a_body_takes_what_counts_beside_its_own, 1});
     return run_suite(suite);
 }

@@ -784,35 +784,14 @@ END_TEST
 static Suite *linearize_suite(void)
 {
     Suite *suite = suite_create("linearize");
-    TCase *exact = tcase_create("differences");
-    tcase_set_timeout(exact, 60);
-    tcase_add_test(exact, flight);
-    tcase_add_loop_test(exact, chains, 0, 6);
-    tcase_add_test(exact, welded_rods_under_load);
-    tcase_add_test(exact, whirling_loads);
-    tcase_add_test(exact, motor_at_a_stop);
-    tcase_add_test(exact, arcs_begin_and_end);
-    tcase_add_loop_test(exact, boxes_on_a_plane, 0, 2);
-    tcase_add_test(exact, softness_follows_effort);
-    tcase_add_test(exact, ball_on_a_box);
-    tcase_add_test(exact, arm_on_the_floor);
-    suite_add_tcase(suite, exact);
-    TCase *ess = tcase_create("ess");
-    tcase_set_timeout(ess, 60);
-    tcase_add_test(ess, ess_flight);
-    tcase_add_loop_test(ess, ess_slides, 0, 2);
-    tcase_add_loop_test(ess, ess_groups, 0, 2);
-    tcase_add_test(ess, ess_at_a_kink);
-    tcase_add_test(ess, ess_leaves_no_trace);
-    tcase_add_test(ess, ess_reasons);
-    tcase_add_loop_test(ess, ess_events, 0, 4);
-    suite_add_tcase(suite, ess);
-    TCase *other = tcase_create("other");
-    tcase_add_test(other, closed_forms);
-    tcase_add_test(other, regulator_of_the_model);
-    tcase_add_test(other, reasons_are_told);
-    tcase_add_test(other, contacts_of_the_programs_own);
-    suite_add_tcase(suite, other);
+    ADD_TESTS(suite, "differences", {flight, 1}, {chains, 6}, {welded_rods_under_load, 1},
+              {whirling_loads, 1}, {motor_at_a_stop, 1}, {arcs_begin_and_end, 1},
+              {boxes_on_a_plane, 2}, {softness_follows_effort, 1}, {ball_on_a_box, 1},
+              {arm_on_the_floor, 1});
+    ADD_TESTS(suite, "ess", {ess_flight, 1}, {ess_slides, 2}, {ess_groups, 2}, {ess_at_a_kink, 1},
+              {ess_leaves_no_trace, 1}, {ess_reasons, 1}, {ess_events, 4});
+    ADD_TESTS(suite, "other", {closed_forms, 1}, {regulator_of_the_model, 1}, {reasons_are_told, 1},
+              {contacts_of_the_programs_own, 1});
     return suite;
 }
 

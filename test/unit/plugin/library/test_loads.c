@@ -838,27 +838,16 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("loads");
-    TCase *tests = tcase_create("joints");
-    dInitODE2(0);
+    TCase *tests =
+        ADD_TESTS(suite, "joints", {chains_swing, 4}, {short_chains_win_nothing, 6},
+                  {hinges_swing_as_balls, 1}, {beads_swing, 4}, {feedback_is_the_tension, 2},
+                  {light_loads_change_nothing, 1}, {bridges_hold, 5}, {jerks_win_nothing, 3},
+                  {bolas_keep_their_energy, 3}, {joints_of_a_pair_are_one, 1},
+                  {joints_of_two_parts_are_one, 1}, {linkages_stay_on_their_branch, 1},
+                  {a_welded_plate_spins_on, 2}, {rings_turn_on, 4}, {steps_do_not_jump, 1},
+                  {welded_loads_are_solved_once, 1}, {unbounded_motors_turn_loads, 2},
+                  {welds_that_disagree_win_nothing, 2});
     tcase_set_timeout(tests, 300);
-    tcase_add_loop_test(tests, chains_swing, 0, 4);
-    tcase_add_loop_test(tests, short_chains_win_nothing, 0, 6);
-    tcase_add_test(tests, hinges_swing_as_balls);
-    tcase_add_loop_test(tests, beads_swing, 0, 4);
-    tcase_add_loop_test(tests, feedback_is_the_tension, 0, 2);
-    tcase_add_test(tests, light_loads_change_nothing);
-    tcase_add_loop_test(tests, bridges_hold, 0, 5);
-    tcase_add_loop_test(tests, jerks_win_nothing, 0, 3);
-    tcase_add_loop_test(tests, bolas_keep_their_energy, 0, 3);
-    tcase_add_test(tests, joints_of_a_pair_are_one);
-    tcase_add_test(tests, joints_of_two_parts_are_one);
-    tcase_add_test(tests, linkages_stay_on_their_branch);
-    tcase_add_loop_test(tests, a_welded_plate_spins_on, 0, 2);
-    tcase_add_loop_test(tests, rings_turn_on, 0, 4);
-    tcase_add_test(tests, steps_do_not_jump);
-    tcase_add_test(tests, welded_loads_are_solved_once);
-    tcase_add_loop_test(tests, unbounded_motors_turn_loads, 0, 2);
-    tcase_add_loop_test(tests, welds_that_disagree_win_nothing, 0, 2);
-    suite_add_tcase(suite, tests);
+    dInitODE2(0);
     return run_suite(suite);
 }

@@ -159,10 +159,9 @@ int main(void)
     start_ode();
     dSetMessageHandler(quiet);
     Suite *suite = suite_create("method_advance_fits");
-    TCase *fits =
-        ADD_TESTS(suite, "fits", {drawer_slides, 2 * PLAYS}, {cube_leaves_its_row, 2 * PLAYS});
+    TCase *fits = ADD_TESTS(suite, "fits", {drawer_slides, 2 * PLAYS},
+                            {cube_leaves_its_row, 2 * PLAYS}, {boxes_slide_on_a_sled, 1});
     tcase_add_loop_test(fits, round_peg_falls, 1, PLAYS);
     tcase_add_loop_test(fits, round_peg_falls, PLAYS + 1, 2 * PLAYS);
-    tcase_add_test(fits, boxes_slide_on_a_sled);
     return run_suite(suite);
 }
