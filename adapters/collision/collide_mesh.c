@@ -6,6 +6,7 @@
 #include "contact_points.h"
 #include "linalg.h"
 #include "mesh_near.h"
+#include "tolerances.h"
 
 // m: a point this near to a triangle is on it. Greater: corners of small triangles share what is
 // apart; smaller: edges count as seen from the side by rounding.
@@ -172,7 +173,7 @@ static bool collide_plane(collision *c)
 
 // Is the normal of a gap with a triangle one of the mesh, at this point of it? Then no triangle
 // that has the point is in front of the plane through it. Else an edge or a corner is touched from
-// the side, within the surface.
+// the side, within the surface. A corner that is the point, but for rounding, is nowhere.
 static bool is_of_surface(const collision *c, const sprag_gap *gap)
 {
     double at[3], normal[3];
@@ -186,22 +187,26 @@ static bool is_of_surface(const collision *c, const sprag_gap *gap)
         for (int k = 0; k < 3 && near && !before; k++) {
             double to[3];
             subtract3(corner[k], at, to);
-            before = (c->side ? 1 : -1) * dot3(normal, to) > ODE_FLAT * norm3(to);
+            before = norm3(to) > SAME_POINT &&
+                     (c->side ? 1 : -1) * dot3(normal, to) > ODE_FLAT * norm3(to);
         }
         in_front = before && sprag_triangle_has(corner, at, SAME_POINT);
     }
     return !in_front;
 }
 
-// The gap and the manifold by the front of the triangle, where that is touched.
+// The gap and the manifold by the front of the triangle, where that is touched. None if the way out
+// by it is much longer: then the shape is over the edge, and a neighbour has the contact.
 static void take_front(const collision *c, const ode_pair *pair, const double corner[3][3],
                        sprag_gap *gap, sprag_manifold *manifold)
 {
     const sprag_shape *shape[2] = {&pair->side[0]->shape, &pair->side[1]->shape};
     const sprag_pose *pose[2] = {&pair->side[0]->pose, &pair->side[1]->pose};
+    const double found = gap->distance;
     int kept = 0;
     sprag_gap_by_front(shape, pose, c->side, true, c->all->reach, gap, manifold);
-    for (int i = 0; i < manifold->count; i++) {
+    const bool far = gap->distance < SPRAG_TRIANGLE_LONGER * found;
+    for (int i = 0; i < manifold->count && !far; i++) {
         double at[3];
         into_mesh(c, manifold->point[i][c->side], at);
         if (sprag_triangle_has(corner, at, SAME_POINT)) {

@@ -500,6 +500,47 @@ START_TEST(flat_bounces_stay_upright)
 }
 END_TEST
 
+// A mesh that falls on a box much larger than itself wins no energy, however it lands: each of its
+// triangles is moved out of the box where it overlaps, not across it.
+START_TEST(cubes_of_triangles_fall_on_boxes)
+{
+    static float corner[24];
+    static const dTriIndex face[36] = {4, 5, 6, 4, 6, 7, 0, 2, 1, 0, 3, 2, 0, 1, 5, 0, 5, 4,
+                                       1, 2, 6, 1, 6, 5, 2, 3, 7, 2, 7, 6, 3, 0, 4, 3, 4, 7};
+    for (int i = 0; i < 8; i++) {
+        corner[3 * i] = i % 4 == 1 || i % 4 == 2 ? 0.2F : -0.2F;
+        corner[3 * i + 1] = i % 4 > 1 ? 0.2F : -0.2F;
+        corner[3 * i + 2] = i < 4 ? -0.2F : 0.2F;
+    }
+    scene s = open_scene(0.5);
+    ck_assert(sprag_world_configure(s.world, "method=stribeck"));
+    dGeomSetPosition(dCreateBox(s.space, 10, 10, 1), 0, 0, -0.5);
+    s.data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildSingle(s.data, corner, 12, 8, face, 36, 12);
+    dGeomTriMeshDataPreprocess2(s.data, 1U << dTRIDATAPREPROCESS_BUILD_FACE_ANGLES, NULL);
+    dBodyID body = add_body(&s, dCreateBox(s.space, 0.4, 0.4, 0.4), 0, 0, 1);
+    dGeomDestroy(dBodyGetFirstGeom(body));
+    dGeomSetBody(dCreateTriMesh(s.space, s.data, NULL, NULL, NULL), body);
+    for (int i = 0; i < 20; i++) {
+        dMatrix3 R;
+        dRFromAxisAndAngle(R, 1, 0.3 * i - 2, 0.7, 0.3 + 0.3 * i);
+        dBodySetRotation(body, R);
+        dBodySetPosition(body, 0, 0, 0.6);
+        dBodySetLinearVel(body, 0, 0, -0.15 * i);
+        dBodySetAngularVel(body, 0, 0, 0);
+        double before = INFINITY;
+        for (int k = 0; k < 100; k++) {
+            go(&s);
+            const double now =
+                kinetic_energy(body) + gravity * dBodyGetPosition(body)[2]; // of 1 kg
+            ck_assert_double_le(now, before + 0.02);
+            before = now;
+        }
+    }
+    close_scene(&s);
+}
+END_TEST
+
 // ---- dCollide under method=stribeck
 
 static scene open_stribeck_scene(void)
@@ -705,6 +746,7 @@ static Suite *suite(void)
     tcase_add_loop_test(all, fast_balls_do_not_pass_a_wall, 0, 8);
     tcase_add_loop_test(all, bodies_in_a_wall_go_back, 0, 6);
     tcase_add_loop_test(all, flat_bounces_stay_upright, 0, 8);
+    tcase_add_test(all, cubes_of_triangles_fall_on_boxes);
     tcase_add_test(all, fine_flat_meshes_are_planes);
     tcase_add_test(all, flat_meshes_are_thin);
     tcase_add_test(all, bars_pass_the_rim_of_flat_meshes);
