@@ -181,7 +181,7 @@ static void offer_from_stock(void *data, dGeomID a, dGeomID b)
 static void add_close(space_call *c, dGeomID first, dGeomID second)
 {
     collide_context *d = c->context;
-    dGeomID(*close)[2] = sprag_ode_widen(d->close, d->closes, &d->close_room, sizeof *close);
+    dGeomID(*close)[2] = array_widen(d->close, d->closes, &d->close_room, sizeof *close);
     if (!close) {
         c->failed = true;
         return;

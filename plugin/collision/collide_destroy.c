@@ -43,7 +43,7 @@ static bool put_off(destroy_kind kind, void *what)
         dBodySetMovedCallback(what, NULL); // its user data may be gone
     }
     destruction *more =
-        sprag_ode_widen(c->destruction, c->destructions, &c->destruction_room, sizeof *more);
+        array_widen(c->destruction, c->destructions, &c->destruction_room, sizeof *more);
     if (!more) {
         warn_of_collide_memory();
         return true; // a leak is better than a crash of the step

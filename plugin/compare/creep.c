@@ -32,7 +32,7 @@ static bool keep_places(world_way *way, const world_places *now)
     if (way->count > 0 && now->time < (1 + spacing) * way->sample[way->count - 1].time) {
         return false;
     }
-    world_places *all = sprag_ode_widen(way->sample, way->count, &way->room, sizeof *all);
+    world_places *all = array_widen(way->sample, way->count, &way->room, sizeof *all);
     if (!all) {
         return false;
     }

@@ -52,7 +52,7 @@ static void add_event(void *data, const ode_event *event)
 {
     frame_state *frame = ((world_state *)data)->frame;
     sprag_world_event *all =
-        sprag_ode_widen(frame->event, frame->events, &frame->event_room, sizeof *all);
+        array_widen(frame->event, frame->events, &frame->event_room, sizeof *all);
     if (!all) {
         return; // the statistics count it all the same
     }

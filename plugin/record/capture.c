@@ -17,7 +17,7 @@ static bool list_bodies(capture *c, dWorldID world)
 {
     c->count = 0;
     for (dBodyID b = sprag_ode_newest_body(world); b; b = sprag_ode_older_body(b)) {
-        seen_body *all = sprag_ode_widen(c->body, c->count, &c->room, sizeof *all);
+        seen_body *all = array_widen(c->body, c->count, &c->room, sizeof *all);
         if (!all) {
             return false;
         }

@@ -179,7 +179,7 @@ static void write_contact(const contacts_of *of, const ode_contact_view *contact
 
 static bool keep_joint(joint_list *list, dJointID joint)
 {
-    dJointID *all = sprag_ode_widen(list->joint, list->count, &list->room, sizeof *all);
+    dJointID *all = array_widen(list->joint, list->count, &list->room, sizeof *all);
     if (!all) {
         return false;
     }

@@ -24,7 +24,7 @@ void shapes_add_root(shapes *s, dGeomID id)
             return;
         }
     }
-    dGeomID *all = sprag_ode_widen(s->root, s->roots, &s->root_room, sizeof *all);
+    dGeomID *all = array_widen(s->root, s->roots, &s->root_room, sizeof *all);
     if (!all) {
         s->failed = true;
         return;
@@ -231,7 +231,7 @@ static bool get_geom(shapes *s, dGeomID id, ode_geom *geom)
 
 static void add_fresh(shapes *s, dGeomID id, uint32_t number, uint32_t body, uint32_t world)
 {
-    fresh_shape *all = sprag_ode_widen(s->fresh, s->fresh_count, &s->fresh_room, sizeof *all);
+    fresh_shape *all = array_widen(s->fresh, s->fresh_count, &s->fresh_room, sizeof *all);
     if (!all) {
         s->failed = true;
         return;

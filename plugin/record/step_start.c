@@ -9,8 +9,7 @@ bool step_start_set(step_start *start, dWorldID world)
 {
     start->bodies = start->forces = 0;
     for (dBodyID b = sprag_ode_newest_body(world); b; b = sprag_ode_older_body(b)) {
-        body_start *all =
-            sprag_ode_widen(start->body, start->bodies, &start->bodies_room, sizeof *all);
+        body_start *all = array_widen(start->body, start->bodies, &start->bodies_room, sizeof *all);
         if (!all) {
             return false;
         }

@@ -15,7 +15,7 @@ static const size_t figures[FILM_FIGURES] = {
 
 #define ADD(of, array, count, room)                                                                \
     __extension__({                                                                                \
-        void *more_ = sprag_ode_widen((of)->array, (of)->count, &(of)->room, sizeof *(of)->array); \
+        void *more_ = array_widen((of)->array, (of)->count, &(of)->room, sizeof *(of)->array);     \
         (of)->array = more_ ? more_ : (of)->array;                                                 \
         more_ ? memset(&(of)->array[(of)->count++], 0, sizeof *(of)->array) : NULL;                \
     })

@@ -33,7 +33,7 @@ static int add_vertex(tessellation *t, double x, double y, double z, double nx, 
 
 static void add_triangle(tessellation *t, int a, int b, int c)
 {
-    uint32_t(*all)[3] = sprag_ode_widen(t->triangle, t->triangles, &t->triangle_room, sizeof *all);
+    uint32_t(*all)[3] = array_widen(t->triangle, t->triangles, &t->triangle_room, sizeof *all);
     if (!all) {
         t->failed = true;
         return;

@@ -6,7 +6,7 @@
 
 // `array` with room for one more entry than the `count` in use. *room: entries; it doubles, from
 // 64 on. NULL: no memory, and the array is as before.
-static inline void *sprag_ode_widen(void *array, int count, int *room, size_t size)
+static inline void *array_widen(void *array, int count, int *room, size_t size)
 {
     if (count < *room) {
         return array;
