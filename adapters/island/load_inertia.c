@@ -81,7 +81,7 @@ bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *mome
 typedef struct common_turn {
     double inertia[9];  // kg m^2, of A
     double momentum[3]; // N m s, that A has
-    double turn[3];     // kg m^2 rad/s, by the traces of A
+    double turn[3];     // kg m^2 rad/s, by the traces of A; at last rad/s, the common turn
 } common_turn;
 
 static void sum_up_groups(const ode_problem *pulled, common_turn *sum)
@@ -98,14 +98,13 @@ static void sum_up_groups(const ode_problem *pulled, common_turn *sum)
     }
 }
 
-// rad/s: with it, A takes no angular momentum from the group. About an axis with little A of its
-// own it is the mean, so that it does not jump where A begins.
-static void find_common_turn(const common_turn *of, double w[3])
+// With the common turn, A takes no angular momentum from the group. About an axis with little A of
+// its own it is the mean, so that it does not jump where A begins.
+static void find_common_turn(common_turn *of)
 {
     static const double least = 1e-2; // of the trace
     const double trace = of->inertia[0] + of->inertia[4] + of->inertia[8];
-    double inverse[9], A[9], left[3];
-    memset(w, 0, 3 * sizeof *w);
+    double inverse[9], A[9], left[3], w[3] = {0};
     memcpy(A, of->inertia, sizeof A);
     for (int k = 0; k < 3; k++) {
         A[4 * k] += least * trace;
@@ -117,6 +116,7 @@ static void find_common_turn(const common_turn *of, double w[3])
         mul33(inverse, left, A);
         add_scaled(w, 1, A, 3);
     }
+    memcpy(of->turn, w, sizeof w);
 }
 
 static void pull_body_to_target(sprag_body *body, ode_stiffened_body *of, const double common[3])
@@ -148,14 +148,13 @@ void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch)
     common_turn *sum = any ? SPRAG_TAKE(scratch, pulled->problem.bodies + 1, common_turn) : NULL;
     if (sum) {
         sum_up_groups(pulled, sum);
+        for (int i = 1; i <= pulled->problem.bodies; i++) { // 0: the world
+            find_common_turn(&sum[i]);
+        }
     }
     for (int i = 0; i < pulled->stiffened_bodies; i++) {
         ode_stiffened_body *of = &pulled->stiffened_body[i];
         const int group = sum ? sprag_ode_group(pulled, of->body) : 0;
-        double w[3];
-        if (group > 0) {
-            find_common_turn(&sum[group], w);
-        }
-        pull_body_to_target(&pulled->body[of->body], of, group > 0 ? w : none);
+        pull_body_to_target(&pulled->body[of->body], of, group > 0 ? sum[group].turn : none);
     }
 }
