@@ -173,7 +173,8 @@ static bool collide_plane(collision *c)
 
 // Is the normal of a gap with a triangle one of the mesh, at this point of it? Then no triangle
 // that has the point is in front of the plane through it. Else an edge or a corner is touched from
-// the side, within the surface. A corner that is the point, but for rounding, is nowhere.
+// the side, within the surface. A corner at the point itself does not count: the direction to it is
+// rounding.
 static bool is_of_surface(const collision *c, const sprag_gap *gap)
 {
     double at[3], normal[3];
@@ -187,8 +188,8 @@ static bool is_of_surface(const collision *c, const sprag_gap *gap)
         for (int k = 0; k < 3 && near && !before; k++) {
             double to[3];
             subtract3(corner[k], at, to);
-            before = norm3(to) > SAME_POINT &&
-                     (c->side ? 1 : -1) * dot3(normal, to) > ODE_FLAT * norm3(to);
+            const double height = (c->side ? 1 : -1) * dot3(normal, to), length = norm3(to);
+            before = length > SAME_POINT && height > ODE_FLAT * length;
         }
         in_front = before && sprag_triangle_has(corner, at, SAME_POINT);
     }

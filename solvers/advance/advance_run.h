@@ -189,7 +189,7 @@ static inline bool advance_event_work_is_spent(const advance_run *run)
     return !(run->exact_left > 0);
 }
 
-// Would the rest of the frame, after so much more work, have taken its share too? Then all stand.
+// Would so much more work exceed what the frame may take in all? Its bodies then stand still.
 static inline bool advance_is_spent_by(const advance_run *run, double work)
 {
     return run->work_left - work < -ADVANCE_EXTRA_WORK * run->work_given;
