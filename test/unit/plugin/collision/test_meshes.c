@@ -734,30 +734,18 @@ START_TEST(new_meshes_are_noticed)
 }
 END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("meshes");
-    TCase *all = tcase_create("all");
-    tcase_set_timeout(all, 60);
-    tcase_add_loop_test(all, boxes_slide_over_seams, 0, 6);
-    tcase_add_loop_test(all, balls_and_capsules_roll_over_seams, 0, 3);
-    tcase_add_test(all, bodies_come_to_rest_on_hills);
-    tcase_add_loop_test(all, bodies_inside_a_mesh_leave_by_the_front, 0, 6);
-    tcase_add_loop_test(all, fast_balls_do_not_pass_a_wall, 0, 8);
-    tcase_add_loop_test(all, bodies_in_a_wall_go_back, 0, 6);
-    tcase_add_loop_test(all, flat_bounces_stay_upright, 0, 8);
-    tcase_add_test(all, cubes_of_triangles_fall_on_boxes);
-    tcase_add_test(all, fine_flat_meshes_are_planes);
-    tcase_add_test(all, flat_meshes_are_thin);
-    tcase_add_test(all, bars_pass_the_rim_of_flat_meshes);
-    tcase_add_test(all, deformed_meshes_are_noticed);
-    tcase_add_test(all, new_meshes_are_noticed);
-    suite_add_tcase(s, all);
-    return s;
-}
-
 int main(void)
 {
     start_ode();
-    return run_suite(suite());
+    Suite *suite = suite_create("meshes");
+    TCase *all =
+        ADD_TESTS(suite, "all", {boxes_slide_over_seams, 6},
+                  {balls_and_capsules_roll_over_seams, 3}, {bodies_come_to_rest_on_hills, 1},
+                  {bodies_inside_a_mesh_leave_by_the_front, 6}, {fast_balls_do_not_pass_a_wall, 8},
+                  {bodies_in_a_wall_go_back, 6}, {flat_bounces_stay_upright, 8},
+                  {cubes_of_triangles_fall_on_boxes, 1}, {fine_flat_meshes_are_planes, 1},
+                  {flat_meshes_are_thin, 1}, {bars_pass_the_rim_of_flat_meshes, 1},
+                  {deformed_meshes_are_noticed, 1}, {new_meshes_are_noticed, 1});
+    tcase_set_timeout(all, 60);
+    return run_suite(suite);
 }

@@ -251,6 +251,14 @@ START_TEST(elastic_lattice_keeps_its_energy)
 }
 END_TEST
 
+static scene *open_elastic_row(void)
+{
+    scene *s = open_scene("method=advance");
+    dWorldSetGravity(s->world, 0, 0, 0);
+    s->surface = (dSurfaceParameters){.mode = dContactBounce, .bounce = 1};
+    return s;
+}
+
 // Five elastic balls of which the last touch each other: as many leave as come, and the others
 // stay.
 START_TEST(touching_balls_pass_impacts_on)
@@ -259,16 +267,12 @@ START_TEST(touching_balls_pass_impacts_on)
     const int moving = 1 + _i;
     const double radius = 0.1, apart = 0.3, speed = 2;
     dBodyID ball[BALLS];
-    scene *s = open_scene("method=advance");
-    dWorldSetGravity(s->world, 0, 0, 0);
-    s->surface = (dSurfaceParameters){.mode = dContactBounce, .bounce = 1};
+    scene *s = open_elastic_row();
     for (int i = 0; i < BALLS; i++) {
         ball[i] = add_ball(s, 2 * radius * i - (i < moving ? apart : 0), 0, 0, radius);
         dBodySetLinearVel(ball[i], i < moving ? speed : 0, 0, 0);
     }
-    for (int frame = 0; frame < 50; frame++) {
-        step(s);
-    }
+    run(s, 50);
     for (int i = 0; i < BALLS; i++) {
         const double expected = i < BALLS - moving ? 0 : speed;
         ck_assert_double_eq_tol(dBodyGetLinearVel(ball[i])[0], expected, 1e-4);
@@ -285,9 +289,7 @@ START_TEST(long_rows_lose_nothing)
     static const double gaps[] = {0, 1e-6, 1e-4}; // m
     const double radius = 0.1, apart = 0.13, speed = 2;
     dBodyID ball[BALLS];
-    scene *s = open_scene("method=advance");
-    dWorldSetGravity(s->world, 0, 0, 0);
-    s->surface = (dSurfaceParameters){.mode = dContactBounce, .bounce = 1};
+    scene *s = open_elastic_row();
     for (int i = 0; i < BALLS; i++) {
         ball[i] = add_ball(s, (2 * radius + gaps[_i]) * i - (i ? 0 : apart), 0, 0, radius);
         dBodySetLinearVel(ball[i], i ? 0 : speed, 0, 0);

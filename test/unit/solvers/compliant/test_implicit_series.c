@@ -36,8 +36,6 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("implicit_series");
-    TCase *tests = tcase_create("all");
-    tcase_add_loop_test(tests, a_series_doubles_and_halves, 0, 2);
-    suite_add_tcase(suite, tests);
+    ADD_TESTS(suite, "all", {a_series_doubles_and_halves, 2});
     return run_suite(suite);
 }

@@ -123,9 +123,6 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("row_solver");
-    TCase *tests = tcase_create("all");
-    tcase_add_loop_test(tests, bounds_are_found, 0, 3);
-    tcase_add_test(tests, softness_is_given_back);
-    suite_add_tcase(suite, tests);
+    ADD_TESTS(suite, "all", {bounds_are_found, 3}, {softness_is_given_back, 1});
     return run_suite(suite);
 }
