@@ -17,7 +17,8 @@ typedef struct measured {
     const sprag_problem *problem;
     const sprag_solution *solution;
     sprag_softness soft;
-    mover *of; // bodies, then one for all that is static
+    mover *of;            // bodies, then one for all that is static
+    sprag_residual *laws; // takes the bounds of stiffness and damping
 } measured;
 
 static int index_of(const measured *m, int body)
@@ -104,6 +105,28 @@ static void take_movers(measured *m)
 
 // ---- contacts
 
+static void widen(double range[2], double x)
+{
+    range[0] = sprag_smaller(range[0], x);
+    range[1] = sprag_larger(range[1], x);
+}
+
+// A spring that takes back erp x0 / step, x0 the overlap before the step and x after it:
+//     f = (erp x0 / step - vn) / (step yield),  x0 = x + step vn
+//       = erp / (step^2 yield) x - (1 - erp) / (step yield) vn
+static void note_stiffness(const measured *m, const sprag_contact *contact, double w, double yield)
+{
+    if (contact->stiffness > 0) {
+        double k = sprag_contact_stiffness(&m->soft, contact, w);
+        widen(m->laws->stiffness, k);
+        widen(m->laws->damping, k * contact->dissipation * sprag_larger(0, -contact->gap));
+    } else {
+        double rate = 1 / m->soft.step, hard = rate / yield;
+        widen(m->laws->stiffness, contact->erp * rate * hard);
+        widen(m->laws->damping, contact->erp < 1 ? (1 - contact->erp) * hard : 0);
+    }
+}
+
 // A contact as its local problem sees it: rows of its relative velocity in the order of its forces
 // (normal, slide 0 1, roll 0 1, spin), their inverse masses and velocities.
 typedef struct local {
@@ -173,6 +196,17 @@ static inline void take_friction(const measured *m, const local *l, const sprag_
     to->gap += sprag_local_friction_gap(f, &of, &slip, w, p, yield);
 }
 
+// N s. A spring asks for its impulse at the velocity that this leaves. Others ask for an error of
+// velocity over the inverse mass: over the yield, too, it would vanish in soft contacts.
+static double normal_wanted(const measured *m, const sprag_contact *contact, const local *l,
+                            double p, double yield)
+{
+    if (contact->stiffness > 0) {
+        return sprag_local_spring(&m->soft, contact, l->u[0] - l->w[0] * p, l->w[0]);
+    }
+    return sprag_larger(0, p + (contact->bias - l->u[0] - yield * p) / l->w[0]);
+}
+
 // Zeros between two that nothing moves.
 static contact_error error_of(const measured *m, int i)
 {
@@ -183,10 +217,10 @@ static contact_error error_of(const measured *m, int i)
     if (l.mass == 0) {
         return e;
     }
-    double p = m->problem->step * force[0], free = l.u[0] - l.w[0] * p;
+    double p = m->problem->step * force[0];
     double yield = sprag_contact_yield(&m->soft, contact, l.w[0]);
-    e.normal = fabs(p - sprag_local_normal(&m->soft, contact, free, l.w[0], yield)) *
-               sqrt(l.w[0] / l.mass);
+    note_stiffness(m, contact, l.w[0], yield);
+    e.normal = fabs(p - normal_wanted(m, contact, &l, p, yield)) * sqrt(l.w[0] / l.mass);
     e.gap = sprag_local_normal_gap(&m->soft, contact, l.u[0], l.w[0], yield, p);
     take_friction(m, &l, &contact->slide, 1, 2, contact, force, yield, &e);
     if (contact->turning) {
@@ -216,7 +250,7 @@ static double row_error(const measured *m, int i)
         return 0;
     }
     double p = step * m->solution->row_force[i];
-    double wanted = (w * p - u) / (w + sprag_row_yield(&m->soft, m->problem, row));
+    double wanted = p - (u + sprag_row_yield(&m->soft, m->problem, row) * p) / w;
     wanted = fmin(sprag_larger(wanted, step * row->lo), step * row->hi);
     return fabs(p - wanted) * sqrt(w / lighter(m, row->body));
 }
@@ -247,6 +281,7 @@ sprag_residual sprag_problem_residual(const sprag_problem *problem, const sprag_
     sprag_residual r = {.body = -1, .contact = -1, .joint_row = -1};
     measured m = {.problem = problem,
                   .solution = solution,
+                  .laws = &r,
                   .soft = sprag_problem_softness(problem, softness, row_softness),
                   .of = SPRAG_TAKE(scratch, problem->bodies + 1, mover)};
     double largest = 0;
@@ -255,6 +290,7 @@ sprag_residual sprag_problem_residual(const sprag_problem *problem, const sprag_
         r.momentum = r.relative = r.gap = INFINITY;
         return r;
     }
+    r.stiffness[0] = r.damping[0] = INFINITY;
     take_movers(&m);
     for (int b = 0; b < problem->bodies; b++) {
         const int body[2] = {b, SPRAG_STATIC};
@@ -271,6 +307,9 @@ sprag_residual sprag_problem_residual(const sprag_problem *problem, const sprag_
     }
     for (int i = 0; i < problem->rows; i++) {
         take(&r, row_error(&m, i), change_of(&m, problem->row[i].body), i, &r.joint_row, &r.row);
+    }
+    if (isinf(r.stiffness[0])) {
+        r.stiffness[0] = r.damping[0] = 0;
     }
     int count = problem->bodies + problem->contacts + problem->rows;
     r.mean = count > 0 ? sqrt(r.mean / count) : 0;

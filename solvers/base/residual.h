@@ -1,8 +1,8 @@
 // One measure of how far velocities and forces are from the equations of a problem, whoever found
 // them. It is the natural map of the complementarity problem, local by local (Facchinei, Pang:
 // Finite-Dimensional Variational Inequalities and Complementarity Problems, 2003, 1.5.8): each
-// contact and each row computes the impulse that its own law asks for while everything else stays
-// as it is; the difference to the impulse that it has is its residual. All residuals are speeds:
+// contact and each row computes the impulse that its own law asks for, given the velocity that it
+// has; the difference to the impulse that it has is its residual. All residuals are speeds:
 // an impulse difference dp counts as |dp| sqrt(w / m), w the inverse mass of its direction, m the
 // lighter of its bodies; a momentum error e of a body as sqrt(e' M^-1 e / m).
 #ifndef SPRAG_RESIDUAL_H
@@ -27,7 +27,9 @@ typedef struct sprag_residual {
     double relative; // largest, relative to what the step changes there: scale, or what all
                      // impulses on the body (the lighter of two) would change if they did not
                      // cancel. 0 solved, 1 nothing solved
-    int body, contact, joint_row; // where the largest are; -1: nowhere
+    int body, contact, joint_row;    // where the largest are; -1: nowhere
+    double stiffness[2], damping[2]; // N/m, N s/m, effective, of contact normals: least, most; 0:
+                                     // no contact
 } sprag_residual;
 
 // Measures a solution: velocities (m/s, rad/s) at the end of the step and forces (N, N m) of it.

@@ -7,6 +7,7 @@
 // report the largest.
 typedef enum sprag_strategy {
     SPRAG_STRATEGY_NONE,            // no contact, no joint row: nothing was solved
+    SPRAG_STRATEGY_KEPT,            // velocities and forces before the step, which still balance
     SPRAG_STRATEGY_NEWTON,          // Newton's method from the start or end of the free motion
     SPRAG_STRATEGY_WARM_NEWTON,     // Newton's method from the result of a cheaper strategy
     SPRAG_STRATEGY_CONTINUATION,    // Newton's method, from a large stiction tolerance down
@@ -23,6 +24,8 @@ static inline const char *sprag_strategy_name(sprag_strategy strategy)
     switch (strategy) {
     case SPRAG_STRATEGY_NONE:
         return "none";
+    case SPRAG_STRATEGY_KEPT:
+        return "kept";
     case SPRAG_STRATEGY_NEWTON:
         return "newton";
     case SPRAG_STRATEGY_WARM_NEWTON:

@@ -306,36 +306,3 @@ void sprag_assemble_start(sprag_system *system, const sprag_problem *problem, co
         system->row_impulse[i] = problem->step * solution->row_force[i];
     }
 }
-
-static void widen(double range[2], double x)
-{
-    range[0] = x < range[0] ? x : range[0];
-    range[1] = x > range[1] ? x : range[1];
-}
-
-// A spring that takes back erp x0 / step, x0 the overlap before the step and x after it:
-//     f = (erp x0 / step - vn) / (step yield),  x0 = x + step vn
-//       = erp / (step^2 yield) x - (1 - erp) / (step yield) vn
-void sprag_effective_stiffness(const sprag_system *system, const sprag_problem *problem,
-                               double stiffness[2], double damping[2])
-{
-    double rate = 1 / system->step;
-    stiffness[0] = damping[0] = INFINITY;
-    stiffness[1] = damping[1] = 0;
-    for (int i = 0; i < system->points; i++) {
-        const sprag_point *point = &system->point[i];
-        const sprag_contact *contact = &problem->contact[i];
-        if (contact->stiffness > 0 && point->inverse_mass > 0) {
-            double overlap = contact->gap < 0 ? -contact->gap : 0;
-            widen(stiffness, point->stiffness);
-            widen(damping, point->stiffness * contact->dissipation * overlap);
-        } else if (point->inverse_mass > 0) {
-            double hard = rate / point->yield;
-            widen(stiffness, contact->erp * rate * hard);
-            widen(damping, contact->erp < 1 ? (1 - contact->erp) * hard : 0);
-        }
-    }
-    if (isinf(stiffness[0])) {
-        stiffness[0] = damping[0] = 0;
-    }
-}

@@ -13,11 +13,6 @@
 sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem,
                             const sprag_softness *softness, sprag_scratch *scratch, int **node_of);
 
-// Effective stiffness (N/m) and damping (N s/m) of the contact normals: least and largest of all
-// contacts between bodies that can move; 0 without such a contact.
-void sprag_effective_stiffness(const sprag_system *system, const sprag_problem *problem,
-                               double stiffness[2], double damping[2]);
-
 // Writes velocities v (size of the system, m/s, rad/s) and the impulses of the system as a
 // solution.
 void sprag_assemble_solution(const sprag_system *system, const sprag_problem *problem,

@@ -35,20 +35,22 @@ static bool is_better(double residual, double gap, const sprag_stats *than)
                            : residual < than->residual;
 }
 
-double sprag_best_offer(sprag_best *best, const sprag_stats *stats)
+double sprag_best_offer(sprag_best *best, const sprag_stats *stats, double most)
 {
     const sprag_problem *problem = best->problem;
     const sprag_solution *from = &best->room, *to = best->solution;
     sprag_residual found =
         sprag_problem_residual(problem, from, best->softness, best->row_softness, best->scratch);
     double residual = found.relative, gap = found.gap / found.scale;
-    if (is_better(residual, gap, &best->stats)) {
+    if (residual <= most && is_better(residual, gap, &best->stats)) {
         copy(to->velocity, from->velocity, problem->bodies, sizeof *to->velocity);
         copy(to->contact_force, from->contact_force, problem->contacts, sizeof *to->contact_force);
         copy(to->row_force, from->row_force, problem->rows, sizeof *to->row_force);
         best->stats = *stats;
         best->stats.residual = residual;
         best->stats.gap = gap;
+        memcpy(best->stats.stiffness, found.stiffness, sizeof found.stiffness);
+        memcpy(best->stats.damping, found.damping, sizeof found.damping);
     }
     return residual;
 }

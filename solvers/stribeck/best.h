@@ -19,7 +19,8 @@ typedef struct sprag_best {
 // Room for the next offer. NULL: no memory.
 sprag_solution *sprag_best_room(sprag_best *best);
 
-// Measures what the room holds and keeps it if it is better. Returns its residual.
-double sprag_best_offer(sprag_best *best, const sprag_stats *stats);
+// Measures what the room holds and keeps it if it is better and its residual is at most `most`.
+// Returns its residual.
+double sprag_best_offer(sprag_best *best, const sprag_stats *stats, double most);
 
 #endif

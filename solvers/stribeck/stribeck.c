@@ -180,7 +180,6 @@ static sprag_result solve_directly(const sprag_problem *problem,
     w.stats.sweeps = stats->sweeps;
     w.stats.sweep_work = stats->sweep_work;
     w.stats.factorizations = stats->factorizations;
-    sprag_effective_stiffness(&system, problem, w.stats.stiffness, w.stats.damping);
     if (sprag_strategy_open(&w, &system, scratch) != SPRAG_OK ||
         (options->warm && !set_guess(&w, problem, node_of, best->solution, scratch))) {
         return SPRAG_NO_MEMORY;
@@ -271,9 +270,35 @@ static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_opt
     stats->sweeps = swept.sweeps;
     stats->sweep_work = swept.sweep_work;
     if (result == SPRAG_OK) {
-        sprag_best_offer(best, &swept);
+        sprag_best_offer(best, &swept, INFINITY);
     }
     return result;
+}
+
+// Velocities and forces before the step. SPRAG_OK: they balance as well as known forces do that
+// need no update. Nothing is assembled for it.
+static sprag_result keep(const sprag_problem *problem, const sprag_stribeck_options *options,
+                         sprag_best *best)
+{
+    sprag_solution *room = sprag_best_room(best);
+    if (!room) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int b = 0; b < problem->bodies; b++) {
+        memcpy(room->velocity[b], problem->body[b].velocity, sizeof room->velocity[b]);
+    }
+    const double at_rest = sprag_stribeck_scales(problem, options).stiction.at_rest;
+    sprag_stats kept = {.strategy = SPRAG_STRATEGY_KEPT, .stiction_least = INFINITY};
+    for (int i = 0; i < problem->contacts; i++) {
+        const sprag_contact *contact = &problem->contact[i];
+        const double force[6] = {fmax(0, contact->guess[0]), contact->guess[1], contact->guess[2]};
+        const double stiction = contact->stiction > 0 ? contact->stiction : at_rest;
+        memcpy(room->contact_force[i], force, sizeof force);
+        kept.stiction = fmax(kept.stiction, stiction);
+        kept.stiction_least = fmin(kept.stiction_least, stiction);
+    }
+    const double most = STRIBECK_FORCE_KNOWN * options->tolerance;
+    return sprag_best_offer(best, &kept, most) <= most ? SPRAG_OK : SPRAG_NOT_CONVERGED;
 }
 
 static bool has_failed(sprag_result result)
@@ -343,18 +368,20 @@ static void settle_known(island *b, bool pays)
 // account of work in the island's memory: what does not pay is charged, and the method waits until
 // a share of the work of the others has paid for it. So failures take at most that share in the
 // long run; before it waits, the interior-point method may owe what brings a tower to rest.
-// What solved the island last goes first. Known forces do so near rest, in one body alone, where
-// contacts have a stiffness of their own, and where joints hold bodies (but in a first touch, which
-// knows no force of a contact); the interior-point method near rest, until known forces solve it or
-// it owes too much. Otherwise sweeps go first. Direct methods follow sweeps that leave the island
-// near rest, where contacts creep without them, or one body alone, or, in trees, a large residual:
-// light bodies may then be anywhere, as in a stack that is hit. Newton's method in the velocities
-// goes on in trees. The interior-point method earns the more the larger the gap is.
-// Islands that settle are solved by frozen friction in full instead of sweeps.
-// If solves are exact, both go first and last, at rest or not, and small islands are solved to a
-// root. Those in which an update takes no more than direct_work have no accounts: what is done is a
-// function of the problem. The accounts keep larger ones in motion from failing in every step; what
-// sweeps leave unsolved has to be solved, whatever it owes.
+// What solved the island last goes first. Velocities and forces of contacts are kept, without a
+// look at the matrix, while they balance after a step in which known forces took no update. They
+// creep by the stiction tolerance, so not what joints hold, which stands still. Known forces go
+// first near rest, in one body alone, where contacts have a stiffness of their own, and where
+// joints hold bodies (but in a first touch, which knows no force of a contact); the interior-point
+// method near rest, until known forces solve it or it owes too much. Otherwise sweeps go first.
+// Direct methods follow sweeps that leave the island near rest, where contacts creep without them,
+// or one body alone, or, in trees, a large residual: light bodies may then be anywhere, as in a
+// stack that is hit. Newton's method in the velocities goes on in trees. The interior-point method
+// earns the more the larger the gap is. Islands that settle are solved by frozen friction in full
+// instead of sweeps. If solves are exact, both go first and last, at rest or not, and small islands
+// are solved to a root. Those in which an update takes no more than direct_work have no accounts:
+// what is done is a function of the problem. The accounts keep larger ones in motion from failing
+// in every step; what sweeps leave unsolved has to be solved, whatever it owes.
 static sprag_result solve_two_way(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_best *best,
                                   sprag_stats *stats)
@@ -377,7 +404,12 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     const bool first =
         may && (exact || carries || alone || (near && goes_on) || has_stiff_contacts(problem));
     bool solved = false;
-    sprag_result result = SPRAG_NOT_CONVERGED;
+    sprag_result result = memory->rests && near && !exact && problem->rows == 0
+                              ? keep(problem, options, best)
+                              : SPRAG_NOT_CONVERGED;
+    if (result == SPRAG_OK || result == SPRAG_NO_MEMORY) {
+        return result;
+    }
     if (first) {
         const unsigned attempts = exact            ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT
                                   : alone && !near ? SPRAG_ATTEMPT_NEWTON
@@ -427,6 +459,7 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     const bool rests = left_near_rest(best);
     settle_known(&b, solved && (b.known <= (cheap ? most : brief) || (cheap && rests)));
     memory->last = best->stats.strategy;
+    memory->rests = solved && stats->iterations == 0;
     return result;
 }
 

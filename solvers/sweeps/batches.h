@@ -87,23 +87,18 @@ void batches_balance(sweeps *s);
 // x += push, push = share (push + x - before); before = x.
 void batches_accelerate(sweeps *s, double share);
 
-// Bounds of what contacts that something moves have.
-typedef struct batch_range {
-    double slip;               // m/s, before the step
-    double stiffness, damping; // N/m, N s/m: springs that take back erp of the overlap in a step
-    double stiction;           // m/s
-} batch_range;
-
-typedef struct batch_ranges {
-    batch_range least, most; // INFINITY and 0 without contacts
-} batch_ranges;
+// Of the contacts that something moves, m/s.
+typedef struct batch_slips {
+    double fastest;     // slip before the step
+    double least, most; // stiction tolerance; INFINITY and 0 without contacts
+} batch_slips;
 
 // Fills in batches whose `contact` and `node` are set. Leaves each contact's slip before the step
 // in `speed`, and the tolerance that its surface sets in `stiction`. start: velocities before the
 // step.
-void batches_prepare(sweeps *s, const batch_velocity *start, batch_ranges *ranges);
+void batches_prepare(sweeps *s, const batch_velocity *start, batch_slips *slips);
 
 // Sets the stiction tolerances. Then `speed` is free for the sweeps.
-void batches_set_stiction(sweeps *s, const sprag_stiction *stiction, batch_ranges *ranges);
+void batches_set_stiction(sweeps *s, const sprag_stiction *stiction, batch_slips *slips);
 
 #endif

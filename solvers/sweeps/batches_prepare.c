@@ -120,7 +120,6 @@ FOLLOWS(frame, arm, 6);
 FOLLOWS(bias, arm, 16);
 FOLLOWS(compliance, bias, 1);
 FOLLOWS(softening, bias, 2);
-FOLLOWS(erp, bias, 3);
 FOLLOWS(stiction, bias, 6);
 FOLLOWS(slide.velocity, slide.coefficient, 2);
 FOLLOWS(slide.slip, slide.coefficient, 4);
@@ -147,7 +146,7 @@ INLINE void take_friction(batch *c, const batch_real slide[NUMBERS],
 }
 
 // The data of four contacts as the problem has them; zeros, of the static node, in unused lanes.
-INLINE void take(sweeps *s, int i, batch_real *erp)
+INLINE void take(sweeps *s, int i)
 {
     static const sprag_contact none = {.body = {SPRAG_STATIC, SPRAG_STATIC}};
     batch *c = &s->batch[i];
@@ -170,7 +169,6 @@ INLINE void take(sweeps *s, int i, batch_real *erp)
     c->offset[0] = -r[0];
     c->give = r[1] / step;
     c->speed = r[2];
-    *erp = r[3];
     c->stiction = r[6];
     load_contacts(contact, AT(slide), r);
     take_friction(c, r, contact, step);
@@ -190,11 +188,6 @@ INLINE void take(sweeps *s, int i, batch_real *erp)
     }
 }
 
-// Bounds lane by lane.
-typedef struct lane_ranges {
-    batch_real slip, least[2], most[2]; // slip: the most
-} lane_ranges;
-
 INLINE void note(const batch_mask *moves, const batch_real *value, batch_real *least,
                  batch_real *most)
 {
@@ -203,24 +196,12 @@ INLINE void note(const batch_mask *moves, const batch_real *value, batch_real *l
     *most = LARGER(high, *most);
 }
 
-INLINE void note_stiffness(const batch *c, const batch_real *erp, double step, lane_ranges *ranges)
-{
-    batch_mask moves = c->give > 0;
-    batch_real share = SELECT(*erp < 1, *erp, ones);
-    batch_real yield = step * (1 / DIVISOR(moves, c->give) - c->coupling[0]);
-    batch_real hard = 1 / DIVISOR(moves, yield);
-    batch_real value[2] = {share / step * hard, (1 - share) * hard};
-    for (int k = 0; k < 2; k++) {
-        note(&moves, &value[k], &ranges->least[k], &ranges->most[k]);
-    }
-}
-
 INLINE void finish(sweeps *s, int i, const batch_link *link, const batch_velocity *start,
-                   lane_ranges *ranges)
+                   batch_real *fastest)
 {
     batch *c = &s->batch[i];
-    batch_real W[3][3], lever[2][3][3], turned[2][3][3], mass, a[NUMBERS], b[NUMBERS], slip[3], erp;
-    take(s, i, &erp);
+    batch_real W[3][3], lever[2][3][3], turned[2][3][3], mass, a[NUMBERS], b[NUMBERS], slip[3];
+    take(s, i);
     mass = c->inverse_mass[0] + c->inverse_mass[1];
     for (int side = 0; side < 2; side++) {
         for (int k = 0; k < 3; k++) {
@@ -257,37 +238,29 @@ INLINE void finish(sweeps *s, int i, const batch_link *link, const batch_velocit
         change_axes(c, &c->frame[1][k], &c->frame[2][k]);
     }
     change_impulses(c, s->x.impulse[i]);
-    note_stiffness(c, &erp, s->problem->step, ranges);
     load(start, link ? link->node[0] : c->node[0], a);
     load(start, link ? link->node[1] : c->node[1], b);
     slip_of(c, a, b, slip);
     c->speed = slip[1] * slip[1] + slip[2] * slip[2];
     root(&c->speed);
-    ranges->slip = LARGER(ranges->slip, c->speed);
+    *fastest = LARGER(*fastest, c->speed);
 }
 
 SPRAG_VECTORS
-static void finish_all(sweeps *s, const batch_velocity *start, lane_ranges *ranges)
+static void finish_all(sweeps *s, const batch_velocity *start, batch_real *fastest)
 {
     for (int i = 0; i < s->batches; i++) {
         bool linked = i >= s->free_batches;
-        finish(s, i, linked ? &s->link[i - s->free_batches] : NULL, start, ranges);
+        finish(s, i, linked ? &s->link[i - s->free_batches] : NULL, start, fastest);
     }
 }
 
-void batches_prepare(sweeps *s, const batch_velocity *start, batch_ranges *ranges)
+void batches_prepare(sweeps *s, const batch_velocity *start, batch_slips *slips)
 {
-    batch_real none = INFINITY * ones;
-    lane_ranges of = {.least = {none, none}};
-    *ranges = (batch_ranges){.least = {INFINITY, INFINITY, INFINITY, INFINITY}};
-    finish_all(s, start, &of);
+    batch_real fastest = zeros;
+    finish_all(s, start, &fastest);
     for (int l = 0; l < LANES; l++) {
-        batch_range *least = &ranges->least, *most = &ranges->most;
-        most->slip = fmax(most->slip, of.slip[l]);
-        least->stiffness = fmin(least->stiffness, of.least[0][l]);
-        least->damping = fmin(least->damping, of.least[1][l]);
-        most->stiffness = fmax(most->stiffness, of.most[0][l]);
-        most->damping = fmax(most->damping, of.most[1][l]);
+        slips->fastest = fmax(slips->fastest, fastest[l]);
     }
 }
 
@@ -308,13 +281,13 @@ static void set_stiction(sweeps *s, double moving, double least, batch_real rang
     }
 }
 
-void batches_set_stiction(sweeps *s, const sprag_stiction *stiction, batch_ranges *ranges)
+void batches_set_stiction(sweeps *s, const sprag_stiction *stiction, batch_slips *slips)
 {
     batch_real range[2] = {INFINITY * ones, zeros};
-    double least = fmax(stiction->at_rest, SPRAG_STICTION_LEAST * ranges->most.slip);
+    double least = fmax(stiction->at_rest, SPRAG_STICTION_LEAST * slips->fastest);
     set_stiction(s, stiction->moving, least, range);
     for (int l = 0; l < LANES; l++) {
-        ranges->least.stiction = fmin(ranges->least.stiction, range[0][l]);
-        ranges->most.stiction = fmax(ranges->most.stiction, range[1][l]);
+        slips->least = fmin(slips->least, range[0][l]);
+        slips->most = fmax(slips->most, range[1][l]);
     }
 }

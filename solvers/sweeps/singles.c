@@ -82,28 +82,7 @@ static double coupling(const batch_row *a, const batch_row *b)
     return dot6(a->jacobian[0], b->turn[0]) + dot6(a->jacobian[1], b->turn[1]);
 }
 
-static void widen(batch_ranges *ranges, double stiffness, double damping)
-{
-    ranges->least.stiffness = fmin(ranges->least.stiffness, stiffness);
-    ranges->most.stiffness = fmax(ranges->most.stiffness, stiffness);
-    ranges->least.damping = fmin(ranges->least.damping, damping);
-    ranges->most.damping = fmax(ranges->most.damping, damping);
-}
-
-static void note_stiffness(const sweeps *s, const sweeps_single *one, double w,
-                           batch_ranges *ranges)
-{
-    const sprag_contact *contact = &s->problem->contact[one->contact];
-    if (contact->stiffness > 0) {
-        double k = sprag_contact_stiffness(&s->soft, contact, w);
-        widen(ranges, k, k * contact->dissipation * fmax(0, -contact->gap));
-    } else {
-        double share = fmin(contact->erp, 1);
-        widen(ranges, share / (s->problem->step * one->yield), (1 - share) / one->yield);
-    }
-}
-
-void singles_prepare(sweeps *s, const batch_velocity *start, batch_ranges *ranges)
+void singles_prepare(sweeps *s, const batch_velocity *start, batch_slips *slips)
 {
     for (int i = 0; i < s->singles; i++) {
         sweeps_single *one = &s->single[i];
@@ -120,25 +99,22 @@ void singles_prepare(sweeps *s, const batch_velocity *start, batch_ranges *range
         one->yield = sprag_contact_yield(&s->soft, contact, bare);
         one->coupling[0] = fabs(coupling(&row[1], &row[2]));
         one->coupling[1] = contact->turning ? fabs(coupling(&row[3], &row[4])) : 0;
-        if (row[0].inverse_mass > 0) {
-            note_stiffness(s, one, bare, ranges);
-        }
         for (int k = 0; k < 2; k++) {
             slip[k] = sweeps_row_rate(s, &row[1 + k], start) - contact->slide.velocity[k];
         }
         one->slip = hypot(slip[0], slip[1]);
-        ranges->most.slip = fmax(ranges->most.slip, one->slip);
+        slips->fastest = fmax(slips->fastest, one->slip);
     }
 }
 
-void singles_set_stiction(sweeps *s, const sprag_stiction *stiction, batch_ranges *ranges)
+void singles_set_stiction(sweeps *s, const sprag_stiction *stiction, batch_slips *slips)
 {
     for (int i = 0; i < s->singles; i++) {
         sweeps_single *one = &s->single[i];
         one->stiction = sprag_stiction_tolerance(
-            stiction, s->problem->contact[one->contact].stiction, one->slip, ranges->most.slip);
-        ranges->least.stiction = fmin(ranges->least.stiction, one->stiction);
-        ranges->most.stiction = fmax(ranges->most.stiction, one->stiction);
+            stiction, s->problem->contact[one->contact].stiction, one->slip, slips->fastest);
+        slips->least = fmin(slips->least, one->stiction);
+        slips->most = fmax(slips->most, one->stiction);
     }
 }
 

@@ -27,11 +27,11 @@ bool singles_find(sweeps *s, sprag_scratch *scratch);
 // Sets their rows and expected impulses; after the unknowns have room.
 void singles_set_rows(sweeps *s);
 
-// After the factorization of mechanisms: masses, yields, slip. Widens the ranges.
-void singles_prepare(sweeps *s, const batch_velocity *start, batch_ranges *ranges);
+// After the factorization of mechanisms: masses, yields, slip. Widens the slips.
+void singles_prepare(sweeps *s, const batch_velocity *start, batch_slips *slips);
 
 // Sets the stiction tolerances.
-void singles_set_stiction(sweeps *s, const sprag_stiction *stiction, batch_ranges *ranges);
+void singles_set_stiction(sweeps *s, const sprag_stiction *stiction, batch_slips *slips);
 
 // All of them once. Returns the sum of w dp^2.
 double singles_sweep(sweeps *s);

@@ -346,17 +346,13 @@ static void prepare_batches(sweeps *s, const batch_velocity *start,
                             const sprag_sweeps_options *options, sprag_stats *stats)
 {
     sprag_stiction stiction = sprag_stiction_of(s->soft.scale, options->moving, options->at_rest);
-    batch_ranges of;
-    batches_prepare(s, start, &of);
-    singles_prepare(s, start, &of);
-    batches_set_stiction(s, &stiction, &of);
-    singles_set_stiction(s, &stiction, &of);
-    stats->stiction = of.most.stiction;
-    stats->stiction_least = of.least.stiction;
-    stats->stiffness[0] = isfinite(of.least.stiffness) ? of.least.stiffness : 0;
-    stats->damping[0] = isfinite(of.least.damping) ? of.least.damping : 0;
-    stats->stiffness[1] = of.most.stiffness;
-    stats->damping[1] = of.most.damping;
+    batch_slips slips = {.least = INFINITY};
+    batches_prepare(s, start, &slips);
+    singles_prepare(s, start, &slips);
+    batches_set_stiction(s, &stiction, &slips);
+    singles_set_stiction(s, &stiction, &slips);
+    stats->stiction = slips.most;
+    stats->stiction_least = slips.least;
 }
 
 // Room for the unknowns and the rows that are swept.

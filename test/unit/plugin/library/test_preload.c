@@ -86,8 +86,8 @@ static int column_of(const char *names, const char *name)
 // The file must be a whole table: as many cells in each row as there are names.
 static rows read_stats(void)
 {
-    static const char *const ours[] = {"newton", "warm_newton", "continuation", "frozen_friction",
-                                       "gauss_seidel"};
+    static const char *const ours[] = {"newton",          "warm_newton",  "continuation",
+                                       "frozen_friction", "gauss_seidel", "kept"};
     rows r = {0};
     char names[OUTPUT_MAX], row[OUTPUT_MAX], copy[OUTPUT_MAX];
     double before = INFINITY;

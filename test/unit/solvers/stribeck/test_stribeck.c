@@ -403,6 +403,46 @@ static void open_stack_of_two(void)
     stand(&s, 1, 0, 0.5);
 }
 
+// The next step, from the velocities and forces of the last; the push acts on the upper cube.
+static void go_on(double push)
+{
+    for (int b = 0; b < 2; b++) {
+        memcpy(s.body[b].velocity, s.solution.velocity[b], sizeof s.body[b].velocity);
+    }
+    fall(&s);
+    s.body[1].free_velocity[0] += push;
+    for (int i = 0; i < s.problem.contacts; i++) {
+        memcpy(s.contact[i].guess, s.solution.contact_force[i], sizeof s.contact[i].guess);
+    }
+}
+
+START_TEST(what_balances_is_kept_until_it_is_pushed)
+{
+    sprag_memory memory = {0};
+    sprag_stribeck_options options = sprag_stribeck_defaults();
+    options.exact = false;
+    options.memory = &memory;
+    open_stack_of_two();
+    for (int i = 0; i < 10; i++) {
+        ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
+        if (i < 9) {
+            go_on(0);
+        }
+    }
+    const sprag_stats before = s.stats;
+    ck_assert_int_eq(before.strategy, SPRAG_STRATEGY_KEPT);
+    ck_assert_double_lt(before.residual, STRIBECK_FORCE_KNOWN * options.tolerance);
+    for (int b = 0; b < 2; b++) {
+        ck_assert_mem_eq(s.velocity[b], s.body[b].velocity, sizeof s.velocity[b]);
+    }
+    go_on(1e-6 * G * STEP); // friction holds it
+    ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
+    ck_assert_int_ne(s.stats.strategy, SPRAG_STRATEGY_KEPT);
+    ck_assert_double_eq(s.stats.stiffness[1], before.stiffness[1]);
+    ck_assert_double_eq_tol(s.stats.stiction, before.stiction, 1e-6 * before.stiction);
+}
+END_TEST
+
 // Not exactly. What the direct strategies solve they solve the next time, too; where they fail,
 // the sweeps pay for it, with a smaller share of their work after each failure.
 START_TEST(an_island_remembers_what_solved_it)
@@ -780,7 +820,8 @@ int main(void)
              {a_rebound_with_friction_wins_nothing, 1}, {a_rebound_draws_no_work_from_a_row, 1},
              {overlaps_lift_and_rebounds_do_not, 3});
     ADD_CASE(suite, "budget", {an_island_remembers_what_solved_it, 1},
-             {known_forces_hold_what_rests, 1}, {without_work_left_a_solve_is_a_few_sweeps, 1},
+             {known_forces_hold_what_rests, 1}, {what_balances_is_kept_until_it_is_pushed, 1},
+             {without_work_left_a_solve_is_a_few_sweeps, 1},
              {sweeps_of_a_budget_are_charged_once, 1}, {what_the_scratch_held_does_not_matter, 1});
     return run_suite(suite);
 }
