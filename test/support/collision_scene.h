@@ -130,7 +130,7 @@ static inline int recorded(const scene *s)
 
 // ---- the main of a test program
 
-static inline int run_beside_stock(Suite *suite)
+static inline int run_beside_stock(Suite *suite, enum fork_status mode)
 {
     start_ode();
     void *ode = dlopen("libode.so.8", RTLD_LAZY | RTLD_NOLOAD);
@@ -139,7 +139,7 @@ static inline int run_beside_stock(Suite *suite)
         fprintf(stderr, "no dCollide of ODE's own\n");
         return EXIT_FAILURE;
     }
-    return run_suite(suite);
+    return run_suite_as(suite, mode);
 }
 
 #endif

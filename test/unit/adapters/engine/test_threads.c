@@ -831,5 +831,5 @@ int main(void)
                    {worlds_with_pools_in_threads, 1});
     ADD_TESTS_WITH(suite, "memory", setup, dCloseODE, {worlds_may_share_working_memory, 2},
                    {the_memory_manager_is_the_programs, 2});
-    return run_suite(suite);
+    return run_suite_as(suite, CK_FORK); // sprag prints at most 64 texts a process
 }

@@ -676,41 +676,29 @@ START_TEST(surfaces_turn_with_their_pair)
 }
 END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("record");
-    TCase *records = tcase_create("records");
-    TCase *asks = tcase_create("asks");
-    tcase_add_test(records, worlds_have_records_of_their_own);
-    tcase_add_test(records, offered_pairs_are_on_record_until_the_step);
-    tcase_add_loop_test(records, destroyed_geoms_leave_the_record, 0, 2);
-    tcase_add_test(records, methods_may_change);
-    tcase_add_loop_test(records, the_first_frame_counts, 0, 2);
-    tcase_add_test(records, a_settled_scene_allocates_nothing);
-    tcase_add_test(records, collisions_without_steps_end);
-    tcase_add_test(records, callbacks_may_be_left_by_a_jump);
-    tcase_add_test(records, threads_do_not_meet);
-    suite_add_tcase(s, records);
-    tcase_add_checked_fixture(asks, open_asking, close_asking);
-    tcase_add_loop_test(asks, asks_about_pairs_that_come_to_touch, 0, 8);
-    tcase_add_loop_test(asks, asks_in_the_order_of_the_call, 0, 2);
-    tcase_add_loop_test(asks, asks_until_a_callback_makes_contacts, 0, 2);
-    tcase_add_test(asks, callbacks_may_destroy_geoms_and_bodies);
-    tcase_add_test(asks, asking_may_be_left_by_a_jump);
-#ifndef __SANITIZE_ADDRESS__ // its stacks are others
-    tcase_add_test(asks, data_on_a_left_stack_frame_is_not_used);
-    tcase_add_loop_test(asks, data_on_a_left_stack_frame_is_noticed_in_time, 0, 2);
-    tcase_add_loop_test(asks, data_on_a_left_stack_frame_is_noticed_far_down, 0, 2);
-#endif
-#ifdef __x86_64__
-    tcase_add_test(asks, code_made_at_run_time_is_asked_before_the_step);
-#endif
-    tcase_add_loop_test(asks, surfaces_turn_with_their_pair, 0, 2);
-    suite_add_tcase(s, asks);
-    return s;
-}
-
 int main(void)
 {
-    return run_beside_stock(suite());
+    Suite *suite = suite_create("record");
+    ADD_TESTS(suite, "records", {worlds_have_records_of_their_own, 1},
+              {offered_pairs_are_on_record_until_the_step, 1},
+              {destroyed_geoms_leave_the_record, 2}, {methods_may_change, 1},
+              {the_first_frame_counts, 2}, {a_settled_scene_allocates_nothing, 1},
+              {collisions_without_steps_end, 1}, {callbacks_may_be_left_by_a_jump, 1},
+              {threads_do_not_meet, 1});
+    ADD_TESTS_WITH(suite, "asks", open_asking, close_asking,
+                   {asks_about_pairs_that_come_to_touch, 8}, {asks_in_the_order_of_the_call, 2},
+                   {asks_until_a_callback_makes_contacts, 2},
+                   {callbacks_may_destroy_geoms_and_bodies, 1}, {asking_may_be_left_by_a_jump, 1},
+                   {surfaces_turn_with_their_pair, 2});
+#ifndef __SANITIZE_ADDRESS__ // its stacks are others
+    ADD_TESTS_WITH(suite, "left frames", open_asking, close_asking,
+                   {data_on_a_left_stack_frame_is_not_used, 1},
+                   {data_on_a_left_stack_frame_is_noticed_in_time, 2},
+                   {data_on_a_left_stack_frame_is_noticed_far_down, 2});
+#endif
+#ifdef __x86_64__
+    ADD_TESTS_WITH(suite, "machine code", open_asking, close_asking,
+                   {code_made_at_run_time_is_asked_before_the_step, 1});
+#endif
+    return run_beside_stock(suite, CK_FORK);
 }

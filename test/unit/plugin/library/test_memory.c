@@ -404,11 +404,13 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("memory");
+    Suite *start = suite_create("memory at the start of a process"),
+          *suite = suite_create("memory");
+    ADD_TESTS_WITH(start, "all", setup, teardown, {the_check_at_start_needs_no_memory_of_ode, 12});
     ADD_TESTS_WITH(suite, "all", setup, teardown,
                    {a_step_without_memory_is_done_or_undone, METHODS * EXTRAS * WARM * 2},
                    {threads_without_memory_are_done_without, 1},
-                   {derivatives_without_memory_are_right_or_refused, 4},
-                   {the_check_at_start_needs_no_memory_of_ode, 12});
-    return run_suite(suite);
+                   {derivatives_without_memory_are_right_or_refused, 4});
+    int failed = run_suite_as(start, CK_FORK);
+    return run_suite(suite) || failed;
 }

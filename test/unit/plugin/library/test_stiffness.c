@@ -219,6 +219,7 @@ START_TEST(odd_parameters_are_reported_once)
     char name[32];
     rig r = open_rig("", odd[_i].ours | odd[_i].odes);
     dSetMessageHandler(listen);
+    messages = 0;
     r.surface.soft_cfm = r.surface.soft_erp = r.surface.motionN = odd[_i].value;
     add_box(&r, 2, 0.5, 0.5, 0.5, 0);
     run_rig(&r, 0.1);

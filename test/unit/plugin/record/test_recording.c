@@ -473,5 +473,5 @@ int main(void)
                    {the_feedback_of_the_program_is_its_own, 1},
                    {whole_frames_are_read_wherever_the_file_ends, 1}, {damage_does_no_harm, 1},
                    {longer_entries_are_read, 1});
-    return run_suite(suite);
+    return run_suite_as(suite, CK_FORK);
 }

@@ -192,5 +192,5 @@ int main(void)
     Suite *suite = suite_create("solve_file");
     ADD_TESTS_WITH(suite, "all", setup_solve, teardown_solve, {a_failed_solve_is_written_whole, 1},
                    {the_fields_leave_nothing_out, 1}, {the_largest_solve_of_a_step_is_written, 1});
-    return run_suite(suite);
+    return run_suite_as(suite, CK_FORK);
 }

@@ -158,5 +158,5 @@ int main(void)
     ADD_TESTS_WITH(suite, "all", setup_export, teardown_export, {csv_has_every_number, 1},
                    {gltf_has_a_moving_node_for_each_body, 1},
                    {a_film_keeps_as_many_frames_as_it_may, 1});
-    return run_suite(suite);
+    return run_suite_as(suite, CK_FORK);
 }
