@@ -86,8 +86,8 @@ static int read_arguments(in_place *p, int argc, char **argv)
         return code;
     }
     p->data.every = (int)every;
-    if (p->record && setenv("SPRAG_RECORD", p->record, 1) != 0) {
-        return cli_fail(EXIT_FAILURE, "no memory");
+    if (p->record && !cli_set_file("SPRAG_RECORD", p->record, false)) {
+        return EXIT_FAILURE;
     }
     if (optind == argc) {
         return cli_fail(EXIT_USAGE, "the name of a program is missing behind --");

@@ -1,10 +1,10 @@
 // Reads and checks the arguments of run and compare before anything runs.
-#define _POSIX_C_SOURCE 200809L // setenv
 #include <stdlib.h>
 #include <string.h>
 
 #include "arguments.h"
 #include "request.h"
+#include "say.h"
 #include "table.h"
 #include "text.h"
 
@@ -144,7 +144,7 @@ int request_read(request *r, int argc, char **argv, const char *help, const char
     table_choose_style(markdown);
     bool fine = choose_models(r, argc - optind, argv + optind, all) &&
                 choose_methods(r, names, default_methods) &&
-                (!record || setenv("SPRAG_RECORD", record, 1) == 0);
+                (!record || cli_set_file("SPRAG_RECORD", record, false));
     return fine ? -1 : EXIT_USAGE;
 }
 

@@ -17,6 +17,10 @@ static int refuse(int found, char *const *argv)
     if (found == ':') {
         return cli_fail(EXIT_USAGE, "%s needs a value; see sprag %s --help", last, argv[0]);
     }
+    if (is_long && optopt) {
+        return cli_fail(EXIT_USAGE, "%s: the option takes no value; see sprag %s --help", last,
+                        argv[0]);
+    }
     if (is_long || !optopt) {
         return cli_fail(EXIT_USAGE, "%s is not an option of %s; see sprag %s --help", last, argv[0],
                         argv[0]);
@@ -65,9 +69,9 @@ int arguments_read(const argument *all, int argc, char **argv, const char *help,
     char letters[2 * ARGUMENTS_MAX + 4];
     size_t length = (size_t)sprintf(letters, "%s", leading ? "+:h" : ":h");
     for (int i = 0; all[i].name && i < ARGUMENTS_MAX; i++) {
-        bool alone = all[i].kind == ARGUMENT_FLAG || all[i].kind == ARGUMENT_REFUSED;
-        named[i + 1] = (struct option){all[i].name, alone ? no_argument : required_argument, NULL,
-                                       UNNAMED + i};
+        bool refused = all[i].kind == ARGUMENT_REFUSED, alone = all[i].kind == ARGUMENT_FLAG;
+        int value = refused ? optional_argument : alone ? no_argument : required_argument;
+        named[i + 1] = (struct option){all[i].name, value, NULL, UNNAMED + i};
         if (all[i].letter) {
             named[i + 1].val = all[i].letter;
             length += (size_t)sprintf(letters + length, "%c%s", all[i].letter, alone ? "" : ":");

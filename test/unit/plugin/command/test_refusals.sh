@@ -54,6 +54,8 @@ for name in $'two\nlines \033[31m \302\233' $'no UTF-8: \377' "$long" nothing; d
     refuses 1 "$sprag" report page.html "$name"
     refuses 1 "$sprag" report page.html --json "$name"
 done
+refuses 1 "$sprag" compare --record "$long" -- true
+refuses 2 "$sprag" run slope --record "$long"
 
 # An empty name is none.
 for words in 'run' 'compare' 'run slope -m' 'run slope --step' 'run slope --record' 'run slope --report' \
@@ -106,6 +108,14 @@ notes '' "$sprag" exec -q -o advance.error=1e-4 true
 printf '#!/bin/sh\n' >script && chmod +x script
 SPRAG_OPTIONS=method=ode notes 'effort has no effect under ode; methods that heed it: stribeck, advance, ess' \
     "$sprag" exec -o effort=exact ./script
+
+for words in 'exec --quiet=1 true' 'compare --quiet=1 -- true' 'run slope --json=x'; do
+    # shellcheck disable=SC2086 # words
+    refuses 2 "$sprag" $words
+    grep -q 'takes no value' err || fail "$words: $(cat err)"
+done
+refuses 2 "$sprag" compare slope --every=5
+grep -q 'for programs' err || fail "--every=5: $(cat err)"
 
 # What fails later.
 mkdir folder

@@ -120,12 +120,14 @@ START_TEST(writes_no_statistics_of_children)
 }
 END_TEST
 
-// No step of a child is in the recording.
+// No step of a child is in the recording, and the file is where the command ran.
 START_TEST(records_the_run_of_the_program)
 {
     run plain = sh(PROGRAM_HOST " quick 40");
-    run r = sh(COMPARE "--every 5 --record run.sprec -m ode,stribeck" HOST
-                       "quick 40 && " PROGRAM_SPRAG_COMMAND " replay run.sprec");
+    run r =
+        sh(COMPARE "-q --every 5 --record run.sprec -m ode,stribeck -- "
+                   "sh -c 'mkdir -p there && cd there && exec %s quick 40' && %s replay run.sprec",
+           PROGRAM_HOST, PROGRAM_SPRAG_COMMAND);
     ck_assert_fine(r);
     ck_assert_msg(starts_with(r.out, plain.out), "%s", r.out);
     ck_assert_ptr_nonnull(strstr(r.out, "\n40 steps: the same bits\n"));
