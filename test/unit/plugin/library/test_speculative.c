@@ -270,6 +270,37 @@ START_TEST(balls_never_pass_a_spinning_rod)
 }
 END_TEST
 
+// A spike that turns by 34 degrees in a step takes a ball along. Its tip is 20 times as far from
+// the body's centre as its base, and the centre stands halfway between the tip and the world's
+// origin, on either side of it.
+START_TEST(a_turning_spike_takes_a_ball_along)
+{
+    static const double a = 0.1, b = 2, h = 0.01, turn = 60; // base, tip (m), step (s), rad/s
+    static const dReal point[] = {b, 0, 0, -a, -a, -a, -a, a, -a, -a, a, a, -a, -a, a};
+    static const unsigned face[] = {4, 1, 4, 3, 2, 3, 0, 2, 3, 3, 0, 3, 4, 3, 0, 4, 1, 3, 0, 1, 2};
+    const double l = hypot(a, a + b), x = a / l, y = (a + b) / l, d = a * b / l;
+    const dReal plane[] = {-1, 0, 0, a, x, y, 0, d, x, 0, y, d, x, -y, 0, d, x, 0, -y, d};
+    const double side = _i ? -1 : 1;
+    scene s = open_scene(speculative, 0);
+    dMatrix3 turned;
+    dRFromAxisAndAngle(turned, 0, 0, 1, _i * M_PI);
+    dBodyID spike = add(&s, dCreateConvex(s.space, plane, 5, point, 5, face), -side * b / 2, 0, 0);
+    dBodySetRotation(spike, turned);
+    dBodySetKinematic(spike);
+    dBodySetAngularVel(spike, 0, 0, turn);
+    dVector3 local;
+    dBodyGetRelPointPos(spike, 1.2 * cos(turn * h / 2), 1.2 * sin(turn * h / 2), 0, local);
+    dBodyID ball = add_ball(&s, 0.05, local[0], local[1], local[2]);
+    for (int i = 0; i < 3; i++) {
+        step(&s, h);
+        ck_assert(i > 0 || s.gaps > 0);
+        place(spike, ball, local);
+        ck_assert_double_gt(local[1], 0);
+    }
+    close_scene(&s);
+}
+END_TEST
+
 // A marble falls on a mesh at 5 to 80 m/s, on faces, edges and corners, and flies up at one
 // that is upside down; it is the first geom of the pair or the second one.
 START_TEST(marbles_never_pass_a_mesh)
@@ -611,10 +642,11 @@ int main(void)
     TCase *tests = ADD_TESTS(
         suite, "contacts", {balls_never_pass_a_wall, 1}, {bounces_keep_their_height, 3},
         {turning_boxes_rebound_with_their_energy, 1}, {slanting_impacts_act_at_the_touch, 4},
-        {balls_never_pass_a_spinning_rod, 3}, {marbles_never_pass_a_mesh, 4},
-        {tilted_boxes_fall_flat, 2}, {pucks_pass_walls, 3}, {steps_up_are_met, 3},
-        {a_negative_depth_is_no_gap_without_the_option, 1}, {contacts_may_act_on_other_bodies, 1},
-        {geoms_may_be_destroyed_before_the_step, 4}, {all_pairs_of_ode_are_offered, 8});
+        {balls_never_pass_a_spinning_rod, 3}, {a_turning_spike_takes_a_ball_along, 2},
+        {marbles_never_pass_a_mesh, 4}, {tilted_boxes_fall_flat, 2}, {pucks_pass_walls, 3},
+        {steps_up_are_met, 3}, {a_negative_depth_is_no_gap_without_the_option, 1},
+        {contacts_may_act_on_other_bodies, 1}, {geoms_may_be_destroyed_before_the_step, 4},
+        {all_pairs_of_ode_are_offered, 8});
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, flat_ground_has_no_bumps, FLUSH, MESH + 1);
     return run_suite(suite);
