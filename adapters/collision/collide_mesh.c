@@ -171,16 +171,20 @@ static bool collide_plane(collision *c)
 
 // ---- triangles
 
-// Is the normal of a gap with a triangle one of the mesh, at this point of it? Then no triangle
-// that has the point is in front of the plane through it. Else an edge or a corner is touched from
-// the side, within the surface. A corner at the point itself does not count: the direction to it is
-// rounding.
-static bool is_of_surface(const collision *c, const sprag_gap *gap)
+// Is the normal of a gap with a triangle one of the mesh, at this point of it? Then it is that of
+// the front, or no triangle that has the point is in front of the plane through it. Else an edge or
+// a corner is touched from the side, within the surface. A corner at the point itself does not
+// count: the direction to it is rounding.
+static bool is_of_surface(const collision *c, const ode_triangle *triangle, const sprag_gap *gap)
 {
     double at[3], normal[3];
-    bool in_front = false;
     into_mesh(c, gap->point[c->side], at);
     mul33_transposed(c->geom[c->side].pose.rotation, gap->normal, normal);
+    const double out = c->side ? 1 : -1, along = out * dot3(normal, triangle->normal);
+    bool in_front = false;
+    if (along > (1 - SPRAG_TRIANGLE_ALONG) * norm3(triangle->normal)) {
+        return true;
+    }
     for (int i = 0; i < c->near.count && !in_front; i++) {
         const double(*corner)[3] = c->near.triangle[i].corner;
         const bool near = is_in_box_of(corner, at);
@@ -188,7 +192,7 @@ static bool is_of_surface(const collision *c, const sprag_gap *gap)
         for (int k = 0; k < 3 && near && !before; k++) {
             double to[3];
             subtract3(corner[k], at, to);
-            const double height = (c->side ? 1 : -1) * dot3(normal, to), length = norm3(to);
+            const double height = out * dot3(normal, to), length = norm3(to);
             before = length > SAME_POINT && height > ODE_FLAT * length;
         }
         in_front = before && sprag_triangle_has(corner, at, SAME_POINT);
@@ -196,58 +200,101 @@ static bool is_of_surface(const collision *c, const sprag_gap *gap)
     return !in_front;
 }
 
-// The gap and the manifold by the front of the triangle, where that is touched. None if the way out
-// by it is much longer: then the shape is over the edge, and a neighbour has the contact.
-static void take_front(const collision *c, const ode_pair *pair, const double corner[3][3],
-                       sprag_gap *gap, sprag_manifold *manifold)
+typedef struct way { // to the mesh, from a point of the shape
+    const ode_triangle *triangle;
+    double to[3], length; // m, in the axes of the mesh
+    bool in_front;        // of the triangle, or of another one as near
+} way;
+
+// Takes the way to a triangle, if it is shorter, from a point (m, in the axes of the mesh).
+// through: only from behind.
+static void take_shorter(way *best, const ode_triangle *triangle, const double at[3], bool through)
 {
-    const sprag_shape *shape[2] = {&pair->side[0]->shape, &pair->side[1]->shape};
-    const sprag_pose *pose[2] = {&pair->side[0]->pose, &pair->side[1]->pose};
-    const double found = gap->distance;
-    int kept = 0;
-    sprag_gap_by_front(shape, pose, c->side, true, c->all->reach, gap, manifold);
-    const bool far = gap->distance < SPRAG_TRIANGLE_LONGER * found;
-    for (int i = 0; i < manifold->count && !far; i++) {
-        double at[3];
-        into_mesh(c, manifold->point[i][c->side], at);
-        if (sprag_triangle_has(corner, at, SAME_POINT)) {
-            memcpy(manifold->point[kept], manifold->point[i], sizeof manifold->point[i]);
-            manifold->gap[kept++] = manifold->gap[i];
-        }
+    double from[3], nearest[3], between[3];
+    const double(*corner)[3] = triangle->corner;
+    subtract3(at, corner[0], from);
+    const double height = dot3(triangle->normal, from),
+                 square = dot3(triangle->normal, triangle->normal),
+                 most = best->length + SAME_POINT;
+    const bool in_front = height > SAME_POINT * sqrt(square);
+    if ((in_front && through) || height * height > most * most * square) {
+        return;
     }
-    manifold->count = kept;
+    sprag_triangle_nearest(corner, at, nearest);
+    subtract3(nearest, at, between);
+    const double length = norm3(between);
+    if (length < best->length - SAME_POINT) {
+        *best = (way){triangle, {nearest[0], nearest[1], nearest[2]}, length, in_front};
+    } else if (length <= most) {
+        best->in_front |= in_front;
+    }
+}
+
+// Adds a point of the shape that is so deep (m) beneath a triangle, with the shortest way out of
+// the mesh. A point that is not beneath the triangle, not in the mesh, or on its surface, adds
+// nothing. through: the shape is behind the triangle, so it may have come through a thin wall: the
+// far side of the wall, in front of which the point is, does not count. false: no memory.
+static bool add_beneath(collision *c, const ode_triangle *triangle, const double *world,
+                        double depth, bool through)
+{
+    double at[3], outwards[3];
+    int named[2] = {-1, -1};
+    way out = {.length = INFINITY};
+    into_mesh(c, world, at);
+    take_shorter(&out, triangle, at, through);
+    if (!(out.length <= depth + SAME_POINT)) {
+        return true;
+    }
+    for (int i = 0; i < c->near.count; i++) {
+        take_shorter(&out, &c->near.triangle[i], at, through);
+    }
+    subtract3(out.to, at, at);
+    if (out.in_front || !(out.length > SAME_POINT) || !normalise3(at)) {
+        return true;
+    }
+    mul33(c->geom[c->side].pose.rotation, at, outwards);
+    sprag_gap gap = {.distance = -out.length};
+    for (int k = 0; k < 3; k++) {
+        gap.normal[k] = c->side ? outwards[k] : -outwards[k];
+        gap.point[!c->side][k] = world[k];
+        gap.point[c->side][k] = world[k] + out.length * outwards[k];
+    }
+    named[c->side] = sprag_ode_named_triangle(c->geom[c->side].named, out.triangle->number);
+    return sprag_ode_add_points(c->all, &gap, &(sprag_manifold){0}, named, c->spot);
 }
 
 // Adds the points of one triangle; none of one that the kernel cannot use. false: no memory.
 static bool collide_triangle(collision *c, const ode_triangle *triangle)
 {
     double normal[2][3];
+    const double margin = c->all->reach;
     const sprag_polytope polytope = sprag_triangle_make(triangle->corner, normal);
-    const ode_geom *mesh = &c->geom[c->side], *other = &c->geom[!c->side];
-    const ode_side sides[2] = {
-        {.geom = mesh->named,
-         .triangle = triangle->number,
-         .shape = {.kind = SPRAG_POLYTOPE, .polytope = &polytope},
-         .pose = mesh->pose},
-        {.geom = other->named, .triangle = -1, .shape = other->shape, .pose = other->pose}};
-    const ode_pair pair = {.side = {&sides[!!c->side], &sides[!c->side]}};
-    const sprag_gap_query query = {c->all->reach, c->all->reach};
+    const sprag_shape flat = {.kind = SPRAG_POLYTOPE, .polytope = &polytope};
+    const sprag_shape *shape[2] = {&c->geom[0].shape, &c->geom[1].shape};
+    const sprag_pose *pose[2] = {&c->geom[0].pose, &c->geom[1].pose};
+    const sprag_gap_query query = {margin, margin};
     sprag_gap gap;
     sprag_manifold manifold = {0};
-    const sprag_result result = sprag_ode_gap(&pair, &query, &gap, &manifold);
-    if (!sprag_ode_is_usable(result, &gap, c->all->reach) || gap.beyond ||
-        !(gap.distance <= c->all->reach)) {
+    shape[c->side] = &flat;
+    const sprag_result result = sprag_gap_find(shape, pose, &query, NULL, &gap, &manifold);
+    if (!sprag_ode_is_usable(result, &gap, margin) || gap.beyond || !(gap.distance <= margin)) {
         return true;
     }
-    if (!is_of_surface(c, &gap)) {
-        take_front(c, &pair, triangle->corner, &gap, &manifold);
-        if (manifold.count == 0) {
-            return true;
-        }
+    const sprag_gap found = gap;
+    bool front = sprag_gap_by_front(shape, pose, c->side, false, margin, &gap, &manifold);
+    const bool through = front && gap.distance >= SPRAG_TRIANGLE_LONGER * found.distance &&
+                         dot3(found.normal, gap.normal) < SPRAG_TRIANGLE_BACK;
+    if (!front && is_of_surface(c, triangle, &gap)) {
+        int named[2] = {-1, -1};
+        named[c->side] = sprag_ode_named_triangle(c->geom[c->side].named, triangle->number);
+        return sprag_ode_add_points(c->all, &gap, &manifold, named, c->spot);
     }
-    int named[2] = {-1, -1};
-    named[c->side] = sprag_ode_named_triangle(mesh->named, triangle->number);
-    return sprag_ode_add_points(c->all, &gap, &manifold, named, c->spot);
+    front = front || sprag_gap_by_front(shape, pose, c->side, true, margin, &gap, &manifold);
+    bool stored = true;
+    for (int i = 0; i < manifold.count && front && stored; i++) {
+        stored = add_beneath(c, triangle, manifold.point[i][!c->side], -manifold.gap[i], through);
+    }
+    return stored;
 }
 
 // ---- callbacks

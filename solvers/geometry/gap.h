@@ -52,8 +52,8 @@ double sprag_gap_along(const sprag_shape *const shape[2], const sprag_pose *cons
 // shape[triangle] is a triangle whose first face looks outwards, the other shape is none. It does
 // so if the shapes overlap and the normal of the gap leads out of the back, or if `always`; but not
 // for a shape that only overlaps the edge a little. margin: m, as the query's. gap and manifold: in
-// as sprag_gap_find returned them, out with the new normal, distance, points.
-void sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+// as sprag_gap_find returned them, out with the new normal, distance, points. false: as they were.
+bool sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
                         int triangle, bool always, double margin, sprag_gap *gap,
                         sprag_manifold *manifold);
 

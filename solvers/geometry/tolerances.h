@@ -144,7 +144,9 @@ enum { SPRAG_FACE_CORNERS = 32, SPRAG_RIM_POINTS = 8 };
 
 // Cosine and ratio of depths. A shape that leaves a triangle sideways (cosine above BACK) is left
 // alone if the way out by the front is more than LONGER times as deep: it is over an edge, not
-// behind the triangle. Larger LONGER: shapes at the rim of a mesh are lifted onto it.
+// behind the triangle. One that leaves it backwards may have come through a thin wall unless the
+// way by the front is so long. Larger LONGER: shapes at the rim of a mesh are lifted onto it;
+// smaller: more fast shapes pass thin walls.
 #define SPRAG_TRIANGLE_BACK (-0.5)
 #define SPRAG_TRIANGLE_LONGER 10
 

@@ -71,7 +71,7 @@ static void deepest_point(const sprag_core core[2], int triangle, const double f
     add_scaled(gap->point[triangle], -gap->distance, front, 3);
 }
 
-void sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+bool sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
                         int triangle, bool always, double margin, sprag_gap *gap,
                         sprag_manifold *manifold)
 {
@@ -80,23 +80,23 @@ void sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *con
     if (gap->beyond || !(gap->distance < 0) ||
         !sprag_gap_front(shape[triangle], pose[triangle], front) ||
         !sprag_cores_set(shape, pose, core)) {
-        return;
+        return false;
     }
     for (int k = 0; k < 3; k++) {
         normal[k] = triangle ? front[k] : -front[k];
     }
     double along = dot3(normal, gap->normal);
     if (along > 1 - SPRAG_TRIANGLE_ALONG || (along >= 0 && !always)) {
-        return;
+        return false;
     }
     double distance = sprag_gap_along(shape, pose, normal);
     if (!isfinite(distance)) {
-        return; // the other shape is a half-space
+        return false; // the other shape is a half-space
     }
     // The shape overlaps the edge from the side; the way out by the front would be much longer.
     if (along >= SPRAG_TRIANGLE_BACK && !always &&
         distance < SPRAG_TRIANGLE_LONGER * gap->distance) {
-        return;
+        return false;
     }
     gap->distance = distance;
     gap->error = 0;
@@ -119,6 +119,7 @@ void sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *con
             add_scaled(manifold->point[i][side], 1, pose[0]->position, 3);
         }
     }
+    return true;
 }
 
 bool sprag_triangle_manifold(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
