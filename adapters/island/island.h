@@ -360,7 +360,7 @@ bool sprag_ode_lever_of_distance(const ode_problem *pulled, int row, int side, d
 
 // Puts what a solution has won into the accounts of the bodies and distances under load, and sets
 // their shares in the next step. false: it is too much for that.
-bool sprag_ode_charge_loads(ode_problem *pulled);
+bool sprag_ode_charge_loads(ode_problem *pulled, sprag_scratch *scratch);
 
 // ---- touches.c
 
@@ -490,7 +490,8 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
                         const ode_index *index, const ode_warm_start *warm_start);
 
 // Whether a row without bounds holds the bodies of its joint together; others are motors of
-// infinite force, or stops.
-bool sprag_ode_row_holds(const ode_problem *pulled, int row);
+// infinite force, or stops. Rows are asked about in their order. first: 0 for the first of them;
+// then that of the joint.
+bool sprag_ode_row_holds(const ode_problem *pulled, int row, int *first);
 
 #endif

@@ -94,13 +94,10 @@ static int holding_rows_of(dJointID joint)
     }
 }
 
-bool sprag_ode_row_holds(const ode_problem *pulled, int row)
+bool sprag_ode_row_holds(const ode_problem *pulled, int row, int *first)
 {
     const dJointID joint = pulled->row_joint[row];
-    int first = row;
-    while (first > 0 && pulled->row_joint[first - 1] == joint) {
-        first--;
-    }
+    *first = pulled->row_joint[*first] == joint ? *first : row;
     return pulled->row[row].lo == -INFINITY && pulled->row[row].hi == INFINITY &&
-           row - first < holding_rows_of(joint);
+           row - *first < holding_rows_of(joint);
 }

@@ -29,47 +29,44 @@ typedef struct account {
 } account;
 
 // A step with the multipliers x of rows J changes the energy, with the weight at the middles of
-// steps, by 1/2 step x.(J v before + J v after). J v after is the look ahead and what mends errors,
-// less what the row yields: rows that contradict each other mend nothing, with all their might.
-static void add_rows(account *sum, const ode_problem *pulled)
+// steps, by step x.(J v in the middle of the step). J v after is the look ahead and what mends
+// errors, less what the row yields: rows that contradict each other mend nothing, with all their
+// might.
+static void add_rows(account *sum, const ode_problem *pulled, const sprag_solution *middle)
 {
-    for (int i = 0; i < pulled->joint_rows; i++) {
-        const sprag_row *row = &pulled->row[i];
-        if (sprag_ode_row_holds(pulled, i)) { // what a motor brings in is its own
-            double half = 0.5 * pulled->problem.step * pulled->solution.row_force[i];
-            sum->won += half * (sprag_ode_rate(pulled, row, NULL) +
-                                sprag_ode_rate(pulled, row, &pulled->solution));
-            sum->driven += half * pulled->ahead[i];
+    for (int i = 0, first = 0; i < pulled->joint_rows; i++) {
+        if (sprag_ode_row_holds(pulled, i, &first)) { // what a motor brings in is its own
+            double impulse = pulled->problem.step * pulled->solution.row_force[i];
+            sum->won += impulse * sprag_ode_rate(pulled, &pulled->row[i], middle);
+            sum->driven += 0.5 * impulse * pulled->ahead[i];
         }
     }
 }
 
 // The work of A (u - w). Sets `stored` to the room of the account.
-static void add_body(account *sum, const ode_problem *pulled, ode_stiffened_body *of)
+static void add_body(account *sum, const ode_problem *pulled, const sprag_solution *at_middle,
+                     ode_stiffened_body *of)
 {
-    const double *before = pulled->body[of->body].velocity + 3;
-    const double *after = pulled->solution.velocity[of->body] + 3;
-    double middle[3], momentum[3];
-    for (int k = 0; k < 3; k++) {
-        middle[k] = 0.5 * (before[k] + after[k]);
-    }
+    const double *middle = at_middle->velocity[of->body] + 3;
+    double momentum[3];
     mul33(of->added, middle, momentum);
     double driven = dot3(of->target, momentum);
-    sum->won += driven - dot3(after, momentum);
+    sum->won += driven - dot3(pulled->solution.velocity[of->body] + 3, momentum);
     sum->driven += driven - dot3(of->common, momentum);
     sum->before += of->stored;
     of->stored = dot3(middle, momentum);
     sum->room += of->stored;
 }
 
-static void add_distance(account *sum, const ode_problem *pulled, ode_stiffened_distance *of)
+static void add_distance(account *sum, const ode_problem *pulled, const sprag_solution *at_middle,
+                         ode_stiffened_distance *of)
 {
     sum->before += of->stored;
     of->stored = 0;
     for (int k = 0; k < 2; k++) {
         const sprag_row *row = &pulled->row[of->row + k];
         double after = sprag_ode_rate(pulled, row, &pulled->solution);
-        double middle = 0.5 * (sprag_ode_rate(pulled, row, NULL) + after);
+        double middle = sprag_ode_rate(pulled, row, at_middle);
         double momentum = of->added * middle;
         sum->won += (of->target[k] - after) * momentum;
         sum->driven += of->target[k] * momentum;
@@ -119,18 +116,34 @@ static void settle(double *stored, double *share, double kept, double factor)
     *share = next > load_least_share ? (next < 1 ? next : 1) : load_least_share;
 }
 
-bool sprag_ode_charge_loads(ode_problem *pulled)
+// The velocities at the middle of the step. false: no memory.
+static bool find_middle(const ode_problem *pulled, sprag_scratch *scratch, sprag_solution *middle)
+{
+    const int bodies = pulled->problem.bodies;
+    middle->velocity = SPRAG_TAKE_RAW(scratch, bodies, double[6]);
+    for (int i = 0; i < bodies && middle->velocity; i++) {
+        for (int k = 0; k < 6; k++) {
+            middle->velocity[i][k] =
+                0.5 * (pulled->body[i].velocity[k] + pulled->solution.velocity[i][k]);
+        }
+    }
+    return middle->velocity;
+}
+
+bool sprag_ode_charge_loads(ode_problem *pulled, sprag_scratch *scratch)
 {
     account sum = {0};
-    if (pulled->stiffened_bodies + pulled->stiffened_distances == 0) {
+    sprag_solution middle = {0};
+    if (pulled->stiffened_bodies + pulled->stiffened_distances == 0 ||
+        !find_middle(pulled, scratch, &middle)) {
         return true;
     }
-    add_rows(&sum, pulled);
+    add_rows(&sum, pulled, &middle);
     for (int i = 0; i < pulled->stiffened_bodies; i++) {
-        add_body(&sum, pulled, &pulled->stiffened_body[i]);
+        add_body(&sum, pulled, &middle, &pulled->stiffened_body[i]);
     }
     for (int i = 0; i < pulled->stiffened_distances; i++) {
-        add_distance(&sum, pulled, &pulled->stiffened_distance[i]);
+        add_distance(&sum, pulled, &middle, &pulled->stiffened_distance[i]);
     }
     if (pulled->solve == ODE_WON) {
         take_mean(pulled, &sum);

@@ -146,7 +146,7 @@ static void find_force(const ode_problem *pulled, const loaded_joint *joint,
 static bool welds(const loaded_joint *joint)
 {
     int hard = 0;
-    for (int i = 0; i < joint->rows; i++) {
+    for (int i = 0; i < joint->rows && joint->rows >= 6; i++) {
         const sprag_row *row = &joint->row[i];
         hard += row->lo == -INFINITY && row->hi == INFINITY && row->compliance <= load_hard_weld;
     }
@@ -432,8 +432,8 @@ static void look_ahead(ode_problem *pulled)
 
 static void mend_nothing(ode_problem *pulled)
 {
-    for (int i = 0; i < pulled->joint_rows; i++) {
-        if (sprag_ode_row_holds(pulled, i)) {
+    for (int i = 0, first = 0; i < pulled->joint_rows; i++) {
+        if (sprag_ode_row_holds(pulled, i, &first)) {
             pulled->ahead[i] = -pulled->row[i].bias;
             pulled->row[i].bias = 0;
         }
@@ -548,7 +548,8 @@ bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start
 {
     // The inertia is by the guesses: those of this solution, if it has to be for its loads.
     const bool grown = pulled->solve == ODE_FIRST && loads_have_grown(pulled, scratch);
-    if (grown ? !sprag_ode_keep_solution(pulled, scratch) : sprag_ode_charge_loads(pulled)) {
+    if (grown ? !sprag_ode_keep_solution(pulled, scratch)
+              : sprag_ode_charge_loads(pulled, scratch)) {
         return false;
     }
     sprag_ode_unstiffen(pulled);

@@ -23,6 +23,7 @@ static const double BEFORE = 1, AFTER = 0.9; // rad/s
 
 static dWorldID world;
 static dJointID ball; // whose row it is
+static sprag_scratch scratch;
 
 static void setup(void)
 {
@@ -33,6 +34,7 @@ static void setup(void)
 
 static void teardown(void)
 {
+    sprag_scratch_free(&scratch);
     dWorldDestroy(world);
     dCloseODE();
 }
@@ -79,7 +81,7 @@ START_TEST(an_account_keeps_what_inertia_takes)
     const double target = 0.5, taken = -brought_in(target), mending = mends[_i] / 2;
     step_of_joint s;
     take_step(&s, target, mends[_i]);
-    sprag_ode_charge_loads(&s.pulled);
+    sprag_ode_charge_loads(&s.pulled, &scratch);
     ck_assert_double_eq_tol(s.stiffened.stored, LEFT - mending + taken, 1e-12);
 }
 END_TEST
@@ -89,7 +91,7 @@ START_TEST(an_account_is_full)
 {
     step_of_joint s;
     take_step(&s, _i ? 4 : -2, 0);
-    sprag_ode_charge_loads(&s.pulled);
+    sprag_ode_charge_loads(&s.pulled, &scratch);
     ck_assert_double_eq_tol(s.stiffened.stored, (_i ? -1 : 1) * pow((BEFORE + AFTER) / 2, 2),
                             1e-12);
 }
@@ -102,7 +104,7 @@ START_TEST(a_share_pays_for_what_was_won)
     step_of_joint s;
     take_step(&s, target, mends[_i]);
     s.stiffened.share = 0.5;
-    sprag_ode_charge_loads(&s.pulled);
+    sprag_ode_charge_loads(&s.pulled, &scratch);
     double won = brought_in(target) + mends[_i] / 2, left = LEFT - won;
     double driven = target * (BEFORE + AFTER) / 2;
     double share = 0.5 * (1 + (left - fmax(0, won)) / driven);
@@ -117,7 +119,7 @@ START_TEST(a_share_never_vanishes)
     step_of_joint s;
     take_step(&s, 1.2, 100);
     s.stiffened.share = 1;
-    sprag_ode_charge_loads(&s.pulled);
+    sprag_ode_charge_loads(&s.pulled, &scratch);
     ck_assert_double_gt(s.stiffened.share, 0);
     ck_assert_double_lt(s.stiffened.share, 0.1);
 }
@@ -134,7 +136,7 @@ START_TEST(much_is_too_much)
     s.body.free_velocity[0] = sqrt(2 * energy);
     bool much = brought_in(target[_i]) + mends[_i] / 2 > most;
     ck_assert(much == (_i > 0));
-    ck_assert(sprag_ode_charge_loads(&s.pulled) != much);
+    ck_assert(sprag_ode_charge_loads(&s.pulled, &scratch) != much);
 }
 END_TEST
 
