@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "island.h"
+#include "island_constants.h"
 
 // m/s or rad/s. A row that wants a greater velocity is solved as the force that it may have at
 // most, and is dropped if that is infinite.
@@ -98,6 +99,8 @@ bool sprag_ode_row_holds(const ode_problem *pulled, int row, int *first)
 {
     const dJointID joint = pulled->row_joint[row];
     *first = pulled->row_joint[*first] == joint ? *first : row;
-    return pulled->row[row].lo == -INFINITY && pulled->row[row].hi == INFINITY &&
-           row - *first < holding_rows_of(joint);
+    const sprag_row *r = &pulled->row[row];
+    const bool stops = (r->lo == 0 && r->hi == INFINITY) || (r->lo == -INFINITY && r->hi == 0);
+    return r->lo == -INFINITY && r->hi == INFINITY ? row - *first < holding_rows_of(joint)
+                                                   : stops && r->compliance <= load_hard_weld;
 }

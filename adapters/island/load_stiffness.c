@@ -430,12 +430,17 @@ static void look_ahead(ode_problem *pulled)
     }
 }
 
+// A stop throws its bodies back, at most as fast as they came.
 static void mend_nothing(ode_problem *pulled)
 {
     for (int i = 0, first = 0; i < pulled->joint_rows; i++) {
         if (sprag_ode_row_holds(pulled, i, &first)) {
-            pulled->ahead[i] = -pulled->row[i].bias;
-            pulled->row[i].bias = 0;
+            sprag_row *row = &pulled->row[i];
+            const double bias = row->bias, back = -sprag_ode_rate(pulled, row, NULL);
+            row->bias = row->lo == 0   ? fmin(bias, fmax(0, back))
+                        : row->hi == 0 ? fmax(bias, fmin(0, back))
+                                       : 0;
+            pulled->ahead[i] = row->bias - bias;
         }
     }
 }
