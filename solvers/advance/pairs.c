@@ -221,8 +221,8 @@ static void update_overlap(advance_run *run, int pair)
 }
 
 // A shape that touches a mesh only at a seam has no contact there; one that overlaps the mesh there
-// is pushed out of the front. At a seam in a plane the shape has the contacts of the plane. normal:
-// in, out.
+// is pushed out of the front. At a seam in a plane the shape has the contacts of the plane, if it
+// is in front of that. normal: in, out.
 static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold *manifold,
                        double normal[3])
 {
@@ -245,7 +245,8 @@ static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold
         return true;
     }
     return seam == ADVANCE_LEVEL_SEAM &&
-           sprag_triangle_manifold(shape, pose, triangle, margin, normal, manifold);
+           sprag_triangle_manifold(shape, pose, triangle, margin, normal, manifold) &&
+           !overlaps_at(run, sprag_gap_along(shape, pose, normal));
 }
 
 // Drops the points that are farther apart (m).
