@@ -200,6 +200,15 @@ static bool is_of_surface(const collision *c, const ode_triangle *triangle, cons
     return !in_front;
 }
 
+// Adds points of one triangle. false: no memory.
+static bool add_points(collision *c, const ode_triangle *triangle, const sprag_gap *gap,
+                       const sprag_manifold *manifold)
+{
+    int named[2] = {-1, -1};
+    named[c->side] = sprag_ode_named_triangle(c->geom[c->side].named, triangle->number);
+    return sprag_ode_add_points(c->all, gap, manifold, named, c->spot);
+}
+
 typedef struct way { // to the mesh, from a point of the shape
     const ode_triangle *triangle;
     double to[3], length; // m, in the axes of the mesh
@@ -238,7 +247,6 @@ static bool add_beneath(collision *c, const ode_triangle *triangle, const double
                         double depth, bool through)
 {
     double at[3], outwards[3];
-    int named[2] = {-1, -1};
     way out = {.length = INFINITY};
     into_mesh(c, world, at);
     take_shorter(&out, triangle, at, through);
@@ -259,8 +267,17 @@ static bool add_beneath(collision *c, const ode_triangle *triangle, const double
         gap.point[!c->side][k] = world[k];
         gap.point[c->side][k] = world[k] + out.length * outwards[k];
     }
-    named[c->side] = sprag_ode_named_triangle(c->geom[c->side].named, out.triangle->number);
-    return sprag_ode_add_points(c->all, &gap, &(sprag_manifold){0}, named, c->spot);
+    return add_points(c, out.triangle, &gap, &(sprag_manifold){0});
+}
+
+// Is a point of a manifold by the front on the triangle, and no deeper there than the shapes are?
+static bool is_on_triangle(const collision *c, const ode_triangle *triangle,
+                           const sprag_manifold *manifold, int i, double most)
+{
+    double at[3];
+    into_mesh(c, manifold->point[i][c->side], at);
+    return manifold->gap[i] < 0 && -manifold->gap[i] <= most + SAME_POINT &&
+           sprag_triangle_has(triangle->corner, at, SAME_POINT);
 }
 
 // Adds the points of one triangle; none of one that the kernel cannot use. false: no memory.
@@ -285,14 +302,22 @@ static bool collide_triangle(collision *c, const ode_triangle *triangle)
     const bool through = front && gap.distance >= SPRAG_TRIANGLE_LONGER * found.distance &&
                          dot3(found.normal, gap.normal) < SPRAG_TRIANGLE_BACK;
     if (!front && is_of_surface(c, triangle, &gap)) {
-        int named[2] = {-1, -1};
-        named[c->side] = sprag_ode_named_triangle(c->geom[c->side].named, triangle->number);
-        return sprag_ode_add_points(c->all, &gap, &manifold, named, c->spot);
+        return add_points(c, triangle, &gap, &manifold);
     }
     front = front || sprag_gap_by_front(shape, pose, c->side, true, margin, &gap, &manifold);
+    // The shortest way out leads to the front, not the back: points no deeper than it need no
+    // other, also where they lie on a side of the mesh, as the corners of a cube of triangles do.
+    const bool ahead = dot3(found.normal, gap.normal) >= 0;
     bool stored = true;
     for (int i = 0; i < manifold.count && front && stored; i++) {
-        stored = add_beneath(c, triangle, manifold.point[i][!c->side], -manifold.gap[i], through);
+        if (ahead && is_on_triangle(c, triangle, &manifold, i, -found.distance)) {
+            sprag_manifold one = {.count = 1, .gap[0] = manifold.gap[i]};
+            memcpy(one.point[0], manifold.point[i], sizeof one.point[0]);
+            stored = add_points(c, triangle, &gap, &one);
+        } else {
+            stored =
+                add_beneath(c, triangle, manifold.point[i][!c->side], -manifold.gap[i], through);
+        }
     }
     return stored;
 }

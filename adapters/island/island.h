@@ -490,8 +490,8 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
                         const ode_index *index, const ode_warm_start *warm_start);
 
 // Whether a row holds the bodies of its joint together, or is a hard stop of it; others are motors,
-// those of infinite force too, and stops that are springs. Rows are asked about in their order. first: 0 for the first of them;
-// then that of the joint.
+// those of infinite force too, and stops that are springs. Rows are asked about in their order.
+// first: 0 for the first of them; then that of the joint.
 bool sprag_ode_row_holds(const ode_problem *pulled, int row, int *first);
 
 #endif

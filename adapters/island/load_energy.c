@@ -4,8 +4,8 @@
 // swings against it has w.A w / 2 in it, and as much in the tension. So each body keeps an account
 // of what A and the rows under load have taken. A joint that opens under its force takes energy
 // too, and brings it in again as its error is mended: that is charged to the account. Where it was
-// free, a chain of 3 links under 20 won 30 % in 60 s. So is what a stop mends: sliders with stops in
-// a chain under 100 kg won half of the energy.
+// free, a chain of 3 links under 20 won 30 % in 60 s. So is what a stop mends: sliders with stops
+// in a chain under 100 kg won half of the energy.
 //
 // With u = 0, no look ahead and no mending, nothing can be won: the step is then the nearest
 // velocity that the rows allow, in the metric of M + A, to one of less energy. What a step has won

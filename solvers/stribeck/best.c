@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "residual.h"
 #include "stribeck_constants.h"
 
 sprag_solution *sprag_best_room(sprag_best *best)
@@ -35,22 +34,32 @@ static bool is_better(double residual, double gap, const sprag_stats *than)
                            : residual < than->residual;
 }
 
-double sprag_best_offer(sprag_best *best, const sprag_stats *stats, double most)
+sprag_residual sprag_best_measure(const sprag_best *best)
+{
+    return sprag_problem_residual(best->problem, &best->room, best->softness, best->row_softness,
+                                  best->scratch);
+}
+
+void sprag_best_take(sprag_best *best, const sprag_residual *found, const sprag_stats *stats)
 {
     const sprag_problem *problem = best->problem;
     const sprag_solution *from = &best->room, *to = best->solution;
-    sprag_residual found =
-        sprag_problem_residual(problem, from, best->softness, best->row_softness, best->scratch);
-    double residual = found.relative, gap = found.gap / found.scale;
-    if (residual <= most && is_better(residual, gap, &best->stats)) {
+    double gap = found->gap / found->scale;
+    if (is_better(found->relative, gap, &best->stats)) {
         copy(to->velocity, from->velocity, problem->bodies, sizeof *to->velocity);
         copy(to->contact_force, from->contact_force, problem->contacts, sizeof *to->contact_force);
         copy(to->row_force, from->row_force, problem->rows, sizeof *to->row_force);
         best->stats = *stats;
-        best->stats.residual = residual;
+        best->stats.residual = found->relative;
         best->stats.gap = gap;
-        memcpy(best->stats.stiffness, found.stiffness, sizeof found.stiffness);
-        memcpy(best->stats.damping, found.damping, sizeof found.damping);
+        memcpy(best->stats.stiffness, found->stiffness, sizeof found->stiffness);
+        memcpy(best->stats.damping, found->damping, sizeof found->damping);
     }
-    return residual;
+}
+
+double sprag_best_offer(sprag_best *best, const sprag_stats *stats)
+{
+    const sprag_residual found = sprag_best_measure(best);
+    sprag_best_take(best, &found, stats);
+    return found.relative;
 }

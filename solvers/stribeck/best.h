@@ -4,6 +4,7 @@
 #define SPRAG_BEST_H
 
 #include "problem.h"
+#include "residual.h"
 #include "result.h"
 #include "scratch.h"
 
@@ -19,8 +20,13 @@ typedef struct sprag_best {
 // Room for the next offer. NULL: no memory.
 sprag_solution *sprag_best_room(sprag_best *best);
 
-// Measures what the room holds and keeps it if it is better and its residual is at most `most`.
-// Returns its residual.
-double sprag_best_offer(sprag_best *best, const sprag_stats *stats, double most);
+// Measures what the room holds.
+sprag_residual sprag_best_measure(const sprag_best *best);
+
+// Keeps what the room holds if it is better.
+void sprag_best_take(sprag_best *best, const sprag_residual *found, const sprag_stats *stats);
+
+// Both. Returns the residual.
+double sprag_best_offer(sprag_best *best, const sprag_stats *stats);
 
 #endif

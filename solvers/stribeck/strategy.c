@@ -358,9 +358,8 @@ sprag_result sprag_strategy_offer(sprag_strategy_state *w)
         return SPRAG_NOT_CONVERGED;
     }
     sprag_assemble_solution(w->system, w->problem, w->node_of, w->v, to);
-    return sprag_best_offer(w->best, &w->stats, INFINITY) <= STRIBECK_ACCEPTED
-               ? SPRAG_OK
-               : SPRAG_NOT_CONVERGED;
+    return sprag_best_offer(w->best, &w->stats) <= STRIBECK_ACCEPTED ? SPRAG_OK
+                                                                     : SPRAG_NOT_CONVERGED;
 }
 
 sprag_result sprag_strategy_solve(sprag_strategy_state *w)

@@ -500,8 +500,8 @@ START_TEST(flat_bounces_stay_upright)
 }
 END_TEST
 
-// Drops a body of 1 kg, turned and faster each time, at its place: no step wins energy.
-static void fall_in_turn(scene *s, dBodyID body, double x, double z)
+// Drops a body of 1 kg, turned and faster each time, at its place: no step wins more (J).
+static void fall_in_turn(scene *s, dBodyID body, double x, double z, double most)
 {
     for (int i = 0; i < 20; i++) {
         dMatrix3 R;
@@ -514,9 +514,25 @@ static void fall_in_turn(scene *s, dBodyID body, double x, double z)
         for (int k = 0; k < 100; k++) {
             go(s);
             const double now = kinetic_energy(body) + gravity * dBodyGetPosition(body)[2];
-            ck_assert_double_le(now, before + 0.05);
+            ck_assert_double_le(now, before + most);
             before = now;
         }
+    }
+}
+
+// A cube that is hardly tilted touches with all the corners of its lower face: on three of them it
+// would rock for ever.
+static void touches_with_four(scene *s, dBodyID body)
+{
+    for (double tilt = 1e-5; tilt < 0.03; tilt *= 3) {
+        dMatrix3 R;
+        dRFromAxisAndAngle(R, 1, 0.3, 0, tilt);
+        dBodySetRotation(body, R);
+        dBodySetPosition(body, 0, 0, 0.19);
+        dBodySetLinearVel(body, 0, 0, 0);
+        dBodySetAngularVel(body, 0, 0, 0);
+        go(s);
+        ck_assert_int_ge(stats_of(s).contacts, 4);
     }
 }
 
@@ -551,7 +567,10 @@ START_TEST(cubes_of_triangles_fall)
     dBodyID body = add_body(&s, dCreateBox(s.space, 0.4, 0.4, 0.4), 0, 0, 1);
     dGeomDestroy(dBodyGetFirstGeom(body));
     dGeomSetBody(dCreateTriMesh(s.space, s.data, NULL, NULL, NULL), body);
-    fall_in_turn(&s, body, 0, 0.6);
+    fall_in_turn(&s, body, 0, 0.6, tiled ? 0.05 : 0.02);
+    if (_i == 0) {
+        touches_with_four(&s, body);
+    }
     close_scene(&s);
 }
 END_TEST
@@ -581,7 +600,7 @@ START_TEST(bodies_fall_on_stairs_of_triangles)
                    : _i == 1 ? dCreateBox(s.space, 0.25, 0.3, 0.2)
                    : _i == 2 ? dCreateCapsule(s.space, 0.1, 0.3)
                              : dCreateCylinder(s.space, 0.12, 0.3);
-    fall_in_turn(&s, add_body(&s, geom, 0, 0, 2), -0.2, 0.6);
+    fall_in_turn(&s, add_body(&s, geom, 0, 0, 2), -0.2, 0.6, 0.05);
     close_scene(&s);
 }
 END_TEST
