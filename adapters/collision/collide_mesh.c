@@ -135,6 +135,23 @@ static bool is_cut(const collision *c, const sprag_pose *plane, const double low
     return triangle_at(c, at) >= 0;
 }
 
+// Adds points of the triangle of that number. false: no memory.
+static bool add_points(collision *c, int number, const sprag_gap *gap,
+                       const sprag_manifold *manifold)
+{
+    int named[2] = {-1, -1};
+    named[c->side] = sprag_ode_named_triangle(c->geom[c->side].named, number);
+    return sprag_ode_add_points(c->all, gap, manifold, named, c->spot);
+}
+
+// Point i of a manifold alone; none of an empty one.
+static sprag_manifold point_of(const sprag_manifold *manifold, int i)
+{
+    sprag_manifold one = {.count = manifold->count ? 1 : 0, .gap[0] = manifold->gap[i]};
+    memcpy(one.point[0], manifold->point[i], sizeof one.point[0]);
+    return one;
+}
+
 // Adds the points of the plane of all triangles. false: they are not in one, it ends where the
 // shape is, the shape does not cross it there, or no memory.
 static bool collide_plane(collision *c)
@@ -158,12 +175,9 @@ static bool collide_plane(collision *c)
     bool whole = gap.beyond || (is_cut(c, &plane, gap.point[!side], -gap.distance) &&
                                 is_wide(c, &plane, gap.point[side], -gap.distance));
     for (int i = 0; i < (manifold.count ? manifold.count : 1) && whole && !gap.beyond; i++) {
-        sprag_manifold one = {.count = manifold.count ? 1 : 0, .gap[0] = manifold.gap[i]};
-        memcpy(one.point[0], manifold.point[i], sizeof one.point[0]);
+        const sprag_manifold one = point_of(&manifold, i);
         const int number = triangle_at(c, one.count ? one.point[0][side] : gap.point[side]);
-        int triangle[2] = {-1, -1};
-        triangle[side] = sprag_ode_named_triangle(c->all->geom[side], number);
-        whole = number >= 0 && sprag_ode_add_points(c->all, &gap, &one, triangle, c->spot);
+        whole = number >= 0 && add_points(c, number, &gap, &one);
     }
     c->all->count = whole ? c->all->count : kept;
     return whole;
@@ -198,15 +212,6 @@ static bool is_of_surface(const collision *c, const ode_triangle *triangle, cons
         in_front = before && sprag_triangle_has(corner, at, SAME_POINT);
     }
     return !in_front;
-}
-
-// Adds points of one triangle. false: no memory.
-static bool add_points(collision *c, const ode_triangle *triangle, const sprag_gap *gap,
-                       const sprag_manifold *manifold)
-{
-    int named[2] = {-1, -1};
-    named[c->side] = sprag_ode_named_triangle(c->geom[c->side].named, triangle->number);
-    return sprag_ode_add_points(c->all, gap, manifold, named, c->spot);
 }
 
 typedef struct way { // to the mesh, from a point of the shape
@@ -267,7 +272,7 @@ static bool add_beneath(collision *c, const ode_triangle *triangle, const double
         gap.point[!c->side][k] = world[k];
         gap.point[c->side][k] = world[k] + out.length * outwards[k];
     }
-    return add_points(c, out.triangle, &gap, &(sprag_manifold){0});
+    return add_points(c, out.triangle->number, &gap, &(sprag_manifold){0});
 }
 
 // Is a point of a manifold by the front on the triangle, and no deeper there than the shapes are?
@@ -302,7 +307,7 @@ static bool collide_triangle(collision *c, const ode_triangle *triangle)
     const bool through = front && gap.distance >= SPRAG_TRIANGLE_LONGER * found.distance &&
                          dot3(found.normal, gap.normal) < SPRAG_TRIANGLE_BACK;
     if (!front && is_of_surface(c, triangle, &gap)) {
-        return add_points(c, triangle, &gap, &manifold);
+        return add_points(c, triangle->number, &gap, &manifold);
     }
     front = front || sprag_gap_by_front(shape, pose, c->side, true, margin, &gap, &manifold);
     // The shortest way out leads to the front, not the back: points no deeper than it need no
@@ -311,9 +316,8 @@ static bool collide_triangle(collision *c, const ode_triangle *triangle)
     bool stored = true;
     for (int i = 0; i < manifold.count && front && stored; i++) {
         if (ahead && is_on_triangle(c, triangle, &manifold, i, -found.distance)) {
-            sprag_manifold one = {.count = 1, .gap[0] = manifold.gap[i]};
-            memcpy(one.point[0], manifold.point[i], sizeof one.point[0]);
-            stored = add_points(c, triangle, &gap, &one);
+            const sprag_manifold one = point_of(&manifold, i);
+            stored = add_points(c, triangle->number, &gap, &one);
         } else {
             stored =
                 add_beneath(c, triangle, manifold.point[i][!c->side], -manifold.gap[i], through);

@@ -95,10 +95,10 @@ typedef struct batch_slips {
 
 // Fills in batches whose `contact` and `node` are set. Leaves each contact's slip before the step
 // in `speed`, and the tolerance that its surface sets in `stiction`. start: velocities before the
-// step.
+// step. Raises the fastest slip.
 void batches_prepare(sweeps *s, const batch_velocity *start, batch_slips *slips);
 
-// Sets the stiction tolerances. Then `speed` is free for the sweeps.
+// Sets the stiction tolerances, and widens their bounds. Then `speed` is free for the sweeps.
 void batches_set_stiction(sweeps *s, const sprag_stiction *stiction, batch_slips *slips);
 
 #endif

@@ -27,7 +27,7 @@ bool singles_find(sweeps *s, sprag_scratch *scratch);
 // Sets their rows and expected impulses; after the unknowns have room.
 void singles_set_rows(sweeps *s);
 
-// After the factorization of mechanisms: masses, yields, slip. Widens the slips.
+// After the factorization of mechanisms: masses, yields, slip. Raises the fastest slip.
 void singles_prepare(sweeps *s, const batch_velocity *start, batch_slips *slips);
 
 // Sets the stiction tolerances.
