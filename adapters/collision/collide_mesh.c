@@ -1,29 +1,20 @@
 // dCollide of a shape with a triangle mesh or a heightfield. If all triangles near the shape are in
 // one plane, this is that of the plane, as long as its points are on the triangles.
+#include "contact_points.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "contact_points.h"
 #include "linalg.h"
-#include "mesh_near.h"
 #include "tolerances.h"
 
-// m: a point this near to a triangle is on it. Greater: corners of small triangles share what is
-// apart; smaller: edges count as seen from the side by rounding.
-static const double SAME_POINT = 1e-9;
+// Cosine between the normals of two triangles, of which one has a corner in the other's mesh.
+// Greater: bodies that overlap deeply have no points; smaller: corners rub on what is beside them.
+static const double CORNER_LOOKS = 0.5;
 
-typedef struct collision { // of a shape and a mesh
-    ode_points *all;
-    const ode_geom *geom; // of both sides
-    int side;             // of the mesh
-    ode_near near;        // triangles of the mesh
-    ode_spot spot;
-} collision;
-
-// The point in the axes of the mesh.
-static void into_mesh(const collision *c, const double at[3], double local[3])
+void sprag_ode_into_axes(const ode_mesh_collision *c, int side, const double at[3], double local[3])
 {
-    const sprag_pose *pose = &c->geom[c->side].pose;
+    const sprag_pose *pose = &c->geom[side].pose;
     double from[3];
     subtract3(at, pose->position, from);
     mul33_transposed(pose->rotation, from, local);
@@ -34,26 +25,26 @@ static bool is_in_box_of(const double corner[3][3], const double at[3])
     bool in = true;
     for (int k = 0; k < 3 && in; k++) {
         const double x = corner[0][k] - at[k], y = corner[1][k] - at[k], z = corner[2][k] - at[k];
-        in = (x <= SAME_POINT || y <= SAME_POINT || z <= SAME_POINT) &&
-             (x >= -SAME_POINT || y >= -SAME_POINT || z >= -SAME_POINT);
+        in = (x <= ODE_SAME_POINT || y <= ODE_SAME_POINT || z <= ODE_SAME_POINT) &&
+             (x >= -ODE_SAME_POINT || y >= -ODE_SAME_POINT || z >= -ODE_SAME_POINT);
     }
     return in;
 }
 
 static bool has(const double corner[3][3], const double at[3])
 {
-    return is_in_box_of(corner, at) && sprag_triangle_has(corner, at, SAME_POINT);
+    return is_in_box_of(corner, at) && sprag_triangle_has(corner, at, ODE_SAME_POINT);
 }
 
 // ---- one plane
 
 static const sprag_shape half_space = {.kind = SPRAG_PLANE};
 
-static void set_plane(const collision *c, sprag_pose *plane)
+static void set_plane(const ode_mesh_collision *c, sprag_pose *plane)
 {
     const sprag_pose *pose = &c->geom[c->side].pose;
     double n[3], x[3], y[3];
-    mul33(pose->rotation, c->near.normal, n);
+    mul33(pose->rotation, c->near[c->side].normal, n);
     sprag_any_across(n, x);
     cross3(n, x, y);
     for (int k = 0; k < 3; k++) {
@@ -61,7 +52,7 @@ static void set_plane(const collision *c, sprag_pose *plane)
         plane->rotation[3 * k + 1] = y[k];
         plane->rotation[3 * k + 2] = n[k];
     }
-    mul33(pose->rotation, c->near.triangle[0].corner[0], plane->position);
+    mul33(pose->rotation, c->near[c->side].triangle[0].corner[0], plane->position);
     add_scaled(plane->position, 1, pose->position, 3);
 }
 
@@ -79,14 +70,14 @@ static void ask(void *data, int number, const double corner[3][3])
 }
 
 // The number of a triangle that has a point (m, world); -1: none.
-static int triangle_at(const collision *c, const double at[3])
+static int triangle_at(const ode_mesh_collision *c, const double at[3])
 {
     double bounds[6];
     question q = {.number = -1};
-    into_mesh(c, at, q.at);
+    sprag_ode_into_axes(c, c->side, at, q.at);
     for (int k = 0; k < 3; k++) {
-        bounds[k] = q.at[k] - SAME_POINT;
-        bounds[k + 3] = q.at[k] + SAME_POINT;
+        bounds[k] = q.at[k] - ODE_SAME_POINT;
+        bounds[k + 3] = q.at[k] + ODE_SAME_POINT;
     }
     sprag_ode_triangles_in(&c->geom[c->side], bounds, ask, &q);
     return q.number;
@@ -94,7 +85,8 @@ static int triangle_at(const collision *c, const double at[3])
 
 // Is the surface as wide about a point (m, world) as that point is deep? Else the way out of an
 // overlap may lead over its rim.
-static bool is_wide(const collision *c, const sprag_pose *plane, const double at[3], double depth)
+static bool is_wide(const ode_mesh_collision *c, const sprag_pose *plane, const double at[3],
+                    double depth)
 {
     bool wide = true;
     for (int i = 0; i < 4 && wide && depth > 0; i++) {
@@ -109,7 +101,7 @@ static bool is_wide(const collision *c, const sprag_pose *plane, const double at
 
 // Is a point of the shape on a triangle, somewhere between its lowest point (m, so deep) and its
 // highest? A shape that is behind the plane, or goes past the rim or through a hole, overlaps none.
-static bool is_cut(const collision *c, const sprag_pose *plane, const double lowest[3],
+static bool is_cut(const ode_mesh_collision *c, const sprag_pose *plane, const double lowest[3],
                    double depth)
 {
     static const sprag_gap_query touching = {0, 0};
@@ -135,12 +127,14 @@ static bool is_cut(const collision *c, const sprag_pose *plane, const double low
     return triangle_at(c, at) >= 0;
 }
 
-// Adds points of the triangle of that number. false: no memory.
-static bool add_points(collision *c, int number, const sprag_gap *gap,
-                       const sprag_manifold *manifold)
+bool sprag_ode_add_mesh_points(ode_mesh_collision *c, int number, const sprag_gap *gap,
+                               const sprag_manifold *manifold)
 {
     int named[2] = {-1, -1};
     named[c->side] = sprag_ode_named_triangle(c->geom[c->side].named, number);
+    if (c->piece) {
+        named[!c->side] = sprag_ode_named_triangle(c->geom[!c->side].named, c->piece->number);
+    }
     return sprag_ode_add_points(c->all, gap, manifold, named, c->spot);
 }
 
@@ -154,12 +148,12 @@ static sprag_manifold point_of(const sprag_manifold *manifold, int i)
 
 // Adds the points of the plane of all triangles. false: they are not in one, it ends where the
 // shape is, the shape does not cross it there, or no memory.
-static bool collide_plane(collision *c)
+static bool collide_plane(ode_mesh_collision *c)
 {
     const sprag_gap_query query = {c->all->reach, c->all->reach};
     const int side = c->side, kept = c->all->count;
     const ode_geom *other = &c->geom[!side];
-    if (other->shape.kind == SPRAG_PLANE || !c->near.is_flat) {
+    if (other->shape.kind == SPRAG_PLANE || !c->near[c->side].is_flat) {
         return false;
     }
     sprag_pose plane;
@@ -177,7 +171,7 @@ static bool collide_plane(collision *c)
     for (int i = 0; i < (manifold.count ? manifold.count : 1) && whole && !gap.beyond; i++) {
         const sprag_manifold one = point_of(&manifold, i);
         const int number = triangle_at(c, one.count ? one.point[0][side] : gap.point[side]);
-        whole = number >= 0 && add_points(c, number, &gap, &one);
+        whole = number >= 0 && sprag_ode_add_mesh_points(c, number, &gap, &one);
     }
     c->all->count = whole ? c->all->count : kept;
     return whole;
@@ -185,33 +179,56 @@ static bool collide_plane(collision *c)
 
 // ---- triangles
 
-// Is the normal of a gap with a triangle one of the mesh, at this point of it? Then it is that of
+// Is the normal of a gap with a triangle one of its mesh, at this point of it? Then it is that of
 // the front, or no triangle that has the point is in front of the plane through it. Else an edge or
 // a corner is touched from the side, within the surface. A corner at the point itself does not
 // count: the direction to it is rounding.
-static bool is_of_surface(const collision *c, const ode_triangle *triangle, const sprag_gap *gap)
+static bool is_of_surface(const ode_mesh_collision *c, int side, const ode_triangle *triangle,
+                          const sprag_gap *gap)
 {
+    const ode_near *near = &c->near[side];
     double at[3], normal[3];
-    into_mesh(c, gap->point[c->side], at);
-    mul33_transposed(c->geom[c->side].pose.rotation, gap->normal, normal);
-    const double out = c->side ? 1 : -1, along = out * dot3(normal, triangle->normal);
+    sprag_ode_into_axes(c, side, gap->point[side], at);
+    mul33_transposed(c->geom[side].pose.rotation, gap->normal, normal);
+    const double out = side ? 1 : -1, along = out * dot3(normal, triangle->normal);
     bool in_front = false;
     if (along > (1 - SPRAG_TRIANGLE_ALONG) * norm3(triangle->normal)) {
         return true;
     }
-    for (int i = 0; i < c->near.count && !in_front; i++) {
-        const double(*corner)[3] = c->near.triangle[i].corner;
-        const bool near = is_in_box_of(corner, at);
+    for (int i = 0; i < near->count && !in_front; i++) {
+        const double(*corner)[3] = near->triangle[i].corner;
+        const bool boxed = is_in_box_of(corner, at);
         bool before = false;
-        for (int k = 0; k < 3 && near && !before; k++) {
+        for (int k = 0; k < 3 && boxed && !before; k++) {
             double to[3];
             subtract3(corner[k], at, to);
             const double height = out * dot3(normal, to), length = norm3(to);
-            before = length > SAME_POINT && height > ODE_FLAT * length;
+            before = length > ODE_SAME_POINT && height > ODE_FLAT * length;
         }
-        in_front = before && sprag_triangle_has(corner, at, SAME_POINT);
+        in_front = before && sprag_triangle_has(corner, at, ODE_SAME_POINT);
     }
     return !in_front;
+}
+
+// May a shape that is a triangle of a mesh have this gap? Its normal is one of the surface, or, of
+// bodies that overlap deeper, the triangle looks against it: a corner that is in the other mesh has
+// its way out.
+static bool is_of_piece(const ode_mesh_collision *c, const sprag_gap *gap)
+{
+    if (!c->piece) {
+        return true;
+    }
+    bool corner = false;
+    double at[3], from[3], normal[3];
+    sprag_ode_into_axes(c, !c->side, gap->point[!c->side], at);
+    for (int k = 0; k < 3 && !corner; k++) {
+        subtract3(at, c->piece->corner[k], from);
+        corner = dot3(from, from) <= ODE_SAME_POINT * ODE_SAME_POINT;
+    }
+    mul33_transposed(c->geom[!c->side].pose.rotation, gap->normal, normal);
+    const double against = (c->side ? -1 : 1) * dot3(normal, c->piece->normal);
+    return (corner && against > CORNER_LOOKS * norm3(c->piece->normal)) ||
+           is_of_surface(c, !c->side, c->piece, gap);
 }
 
 typedef struct way { // to the mesh, from a point of the shape
@@ -229,40 +246,51 @@ static void take_shorter(way *best, const ode_triangle *triangle, const double a
     subtract3(at, corner[0], from);
     const double height = dot3(triangle->normal, from),
                  square = dot3(triangle->normal, triangle->normal),
-                 most = best->length + SAME_POINT;
-    const bool in_front = height > SAME_POINT * sqrt(square);
+                 most = best->length + ODE_SAME_POINT;
+    const bool in_front = height > ODE_SAME_POINT * sqrt(square);
     if ((in_front && through) || height * height > most * most * square) {
         return;
     }
     sprag_triangle_nearest(corner, at, nearest);
     subtract3(nearest, at, between);
     const double length = norm3(between);
-    if (length < best->length - SAME_POINT) {
+    if (length < best->length - ODE_SAME_POINT) {
         *best = (way){triangle, {nearest[0], nearest[1], nearest[2]}, length, in_front};
     } else if (length <= most) {
         best->in_front |= in_front;
     }
 }
 
+bool sprag_ode_leaves_elsewhere(const ode_mesh_collision *c, const double at[3], double length)
+{
+    const ode_near *near = &c->near[c->side];
+    way out = {.length = length - ODE_SAME_POINT};
+    for (int i = 0; i < near->count; i++) {
+        take_shorter(&out, &near->triangle[i], at, false);
+    }
+    return out.triangle;
+}
+
 // Adds a point of the shape that is so deep (m) beneath a triangle, with the shortest way out of
 // the mesh. A point that is not beneath the triangle, not in the mesh, or on its surface, adds
 // nothing. through: the shape is behind the triangle, so it may have come through a thin wall: the
 // far side of the wall, in front of which the point is, does not count. false: no memory.
-static bool add_beneath(collision *c, const ode_triangle *triangle, const double *world,
+static bool add_beneath(ode_mesh_collision *c, const ode_triangle *triangle, const double *world,
                         double depth, bool through)
 {
+    const ode_near *near = &c->near[c->side];
     double at[3], outwards[3];
     way out = {.length = INFINITY};
-    into_mesh(c, world, at);
+    sprag_ode_into_axes(c, c->side, world, at);
     take_shorter(&out, triangle, at, through);
-    if (!(out.length <= depth + SAME_POINT)) {
+    if (!(out.length <= depth + ODE_SAME_POINT)) {
         return true;
     }
-    for (int i = 0; i < c->near.count; i++) {
-        take_shorter(&out, &c->near.triangle[i], at, through);
+    for (int i = 0; i < near->count; i++) {
+        take_shorter(&out, &near->triangle[i], at, through);
     }
     subtract3(out.to, at, at);
-    if (out.in_front || !(out.length > SAME_POINT) || !normalise3(at)) {
+    if (out.in_front || !(out.length > ODE_SAME_POINT) || !normalise3(at)) {
         return true;
     }
     mul33(c->geom[c->side].pose.rotation, at, outwards);
@@ -272,21 +300,57 @@ static bool add_beneath(collision *c, const ode_triangle *triangle, const double
         gap.point[!c->side][k] = world[k];
         gap.point[c->side][k] = world[k] + out.length * outwards[k];
     }
-    return add_points(c, out.triangle->number, &gap, &(sprag_manifold){0});
+    return !is_of_piece(c, &gap) ||
+           sprag_ode_add_mesh_points(c, out.triangle->number, &gap, &(sprag_manifold){0});
 }
 
 // Is a point of a manifold by the front on the triangle, and no deeper there than the shapes are?
-static bool is_on_triangle(const collision *c, const ode_triangle *triangle,
+static bool is_on_triangle(const ode_mesh_collision *c, const ode_triangle *triangle,
                            const sprag_manifold *manifold, int i, double most)
 {
     double at[3];
-    into_mesh(c, manifold->point[i][c->side], at);
-    return manifold->gap[i] < 0 && -manifold->gap[i] <= most + SAME_POINT &&
-           sprag_triangle_has(triangle->corner, at, SAME_POINT);
+    sprag_ode_into_axes(c, c->side, manifold->point[i][c->side], at);
+    return manifold->gap[i] < 0 && -manifold->gap[i] <= most + ODE_SAME_POINT &&
+           sprag_triangle_has(triangle->corner, at, ODE_SAME_POINT);
 }
 
-// Adds the points of one triangle; none of one that the kernel cannot use. false: no memory.
-static bool collide_triangle(collision *c, const ode_triangle *triangle)
+typedef struct way_out { // of an overlap
+    sprag_gap gap;
+    sprag_manifold manifold;
+    bool front; // of the triangle; else it is the shortest one
+} way_out;
+
+// Adds the points of the shape that are beneath the front of a triangle. found: the shortest way
+// out. false: no memory.
+static bool leave_by_front(ode_mesh_collision *c, const ode_triangle *triangle,
+                           const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+                           const sprag_gap *found, way_out *out)
+{
+    const sprag_gap *gap = &out->gap;
+    const sprag_manifold *manifold = &out->manifold;
+    const bool through = out->front && gap->distance >= SPRAG_TRIANGLE_LONGER * found->distance &&
+                         dot3(found->normal, gap->normal) < SPRAG_TRIANGLE_BACK;
+    const bool front = out->front || sprag_gap_by_front(shape, pose, c->side, true, c->all->reach,
+                                                        &out->gap, &out->manifold);
+    // The shortest way out leads to the front, not the back: points no deeper than it need no
+    // other, also where they lie on a side of the mesh, as the corners of a cube of triangles do.
+    const bool ahead = !c->piece && dot3(found->normal, gap->normal) >= 0;
+    bool stored = true;
+    for (int i = 0; i < manifold->count && front && stored; i++) {
+        if (ahead && is_on_triangle(c, triangle, manifold, i, -found->distance)) {
+            const sprag_manifold one = point_of(manifold, i);
+            stored = sprag_ode_add_mesh_points(c, triangle->number, gap, &one);
+        } else {
+            stored =
+                add_beneath(c, triangle, manifold->point[i][!c->side], -manifold->gap[i], through);
+        }
+    }
+    return stored;
+}
+
+// Of two triangles, neither has an inside: the shortest way out counts if it leads to the fronts of
+// both, and its normal is one of both surfaces.
+bool sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *triangle)
 {
     double normal[2][3];
     const double margin = c->all->reach;
@@ -295,33 +359,30 @@ static bool collide_triangle(collision *c, const ode_triangle *triangle)
     const sprag_shape *shape[2] = {&c->geom[0].shape, &c->geom[1].shape};
     const sprag_pose *pose[2] = {&c->geom[0].pose, &c->geom[1].pose};
     const sprag_gap_query query = {margin, margin};
-    sprag_gap gap;
-    sprag_manifold manifold = {0};
+    way_out found = {.front = false}, out[2];
+    bool front = false;
     shape[c->side] = &flat;
-    const sprag_result result = sprag_gap_find(shape, pose, &query, NULL, &gap, &manifold);
-    if (!sprag_ode_is_usable(result, &gap, margin) || gap.beyond || !(gap.distance <= margin)) {
+    const sprag_result result =
+        sprag_gap_find(shape, pose, &query, NULL, &found.gap, &found.manifold);
+    if (!sprag_ode_is_usable(result, &found.gap, margin) || found.gap.beyond ||
+        !(found.gap.distance <= margin)) {
         return true;
     }
-    const sprag_gap found = gap;
-    bool front = sprag_gap_by_front(shape, pose, c->side, false, margin, &gap, &manifold);
-    const bool through = front && gap.distance >= SPRAG_TRIANGLE_LONGER * found.distance &&
-                         dot3(found.normal, gap.normal) < SPRAG_TRIANGLE_BACK;
-    if (!front && is_of_surface(c, triangle, &gap)) {
-        return add_points(c, triangle->number, &gap, &manifold);
+    for (int k = 0; k < (c->piece ? 2 : 1); k++) {
+        out[k] = found;
+        out[k].front = sprag_gap_by_front(shape, pose, k ? !c->side : c->side, false, margin,
+                                          &out[k].gap, &out[k].manifold);
+        front |= out[k].front;
     }
-    front = front || sprag_gap_by_front(shape, pose, c->side, true, margin, &gap, &manifold);
-    // The shortest way out leads to the front, not the back: points no deeper than it need no
-    // other, also where they lie on a side of the mesh, as the corners of a cube of triangles do.
-    const bool ahead = dot3(found.normal, gap.normal) >= 0;
-    bool stored = true;
-    for (int i = 0; i < manifold.count && front && stored; i++) {
-        if (ahead && is_on_triangle(c, triangle, &manifold, i, -found.distance)) {
-            const sprag_manifold one = point_of(&manifold, i);
-            stored = add_points(c, triangle->number, &gap, &one);
-        } else {
-            stored =
-                add_beneath(c, triangle, manifold.point[i][!c->side], -manifold.gap[i], through);
-        }
+    if (!front && is_of_surface(c, c->side, triangle, &found.gap) && is_of_piece(c, &found.gap)) {
+        return sprag_ode_add_mesh_points(c, triangle->number, &found.gap, &found.manifold);
+    }
+    bool stored = leave_by_front(c, triangle, shape, pose, &found.gap, &out[0]);
+    if (c->piece && stored) { // the points of the triangle in the mesh of the piece
+        ode_mesh_collision turned = *c;
+        turned.side = !c->side;
+        turned.piece = triangle;
+        stored = leave_by_front(&turned, c->piece, shape, pose, &found.gap, &out[1]);
     }
     return stored;
 }
@@ -330,9 +391,10 @@ static bool collide_triangle(collision *c, const ode_triangle *triangle)
 
 // Asks the program's callback about each triangle, and gives them to the one for all at once, as
 // ODE does. heard: there is any. false: no memory.
-static bool ask_program(collision *c, bool *heard)
+static bool ask_program(ode_mesh_collision *c, bool *heard)
 {
     dGeomID mesh = c->geom[c->side].geom, other = c->geom[!c->side].geom;
+    ode_near *near = &c->near[c->side];
     *heard = false;
     if (dGeomGetClass(mesh) != dTriMeshClass) {
         return true;
@@ -341,28 +403,28 @@ static bool ask_program(collision *c, bool *heard)
     dTriArrayCallback *array = dGeomTriMeshGetArrayCallback(mesh);
     *heard = one || array || dGeomTriMeshGetTriMergeCallback(mesh);
     int left = 0;
-    for (int i = 0; i < c->near.count && one; i++) {
-        if (one(mesh, other, c->near.triangle[i].number)) {
-            c->near.triangle[left++] = c->near.triangle[i];
+    for (int i = 0; i < near->count && one; i++) {
+        if (one(mesh, other, near->triangle[i].number)) {
+            near->triangle[left++] = near->triangle[i];
         }
     }
-    c->near.count = one ? left : c->near.count;
-    if (array && c->near.count) {
-        int *number = SPRAG_TAKE(c->all->scratch, c->near.count, int);
+    near->count = one ? left : near->count;
+    if (array && near->count) {
+        int *number = SPRAG_TAKE(c->all->scratch, near->count, int);
         if (!number) {
             return false;
         }
-        for (int i = 0; i < c->near.count; i++) {
-            number[i] = c->near.triangle[i].number;
+        for (int i = 0; i < near->count; i++) {
+            number[i] = near->triangle[i].number;
         }
-        array(c->geom[c->side].named, c->geom[!c->side].named, number, c->near.count);
+        array(c->geom[c->side].named, c->geom[!c->side].named, number, near->count);
     }
     return true;
 }
 
 bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, int most, bool any)
 {
-    collision c = {.all = all, .geom = geom, .side = side};
+    ode_mesh_collision c = {.all = all, .geom = geom, .side = side};
     // ODE's balls roll on the surface of boxes and meshes, and on their own on planes and fields.
     const int own = dGeomGetClass(all->geom[side]) == dTriMeshClass ? side : !side;
     if (geom[!side].shape.kind == SPRAG_SPHERE) {
@@ -370,15 +432,15 @@ bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, i
     }
     bool heard;
     if (!sprag_ode_triangles_near(&geom[side], &geom[!side], 2 * all->reach, all->scratch,
-                                  &c.near) ||
+                                  &c.near[side]) ||
         !ask_program(&c, &heard)) {
         return false;
     }
-    if (c.near.count == 0 || (!heard && collide_plane(&c))) {
+    if (c.near[side].count == 0 || (!heard && collide_plane(&c))) {
         return true;
     }
-    for (int i = 0; i < c.near.count && !(any && all->count >= most); i++) {
-        if (!collide_triangle(&c, &c.near.triangle[i])) {
+    for (int i = 0; i < c.near[side].count && !(any && all->count >= most); i++) {
+        if (!sprag_ode_collide_triangle(&c, &c.near[side].triangle[i])) {
             return false;
         }
     }

@@ -74,8 +74,9 @@ int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGe
                       .reach = reach,
                       .together = POINT_TOLERANCE * sprag_ode_size_of_smaller(a, b)};
     const bool mesh[2] = {geom[0].kind == ODE_GEOM_MESH, geom[1].kind == ODE_GEOM_MESH};
-    if (!(mesh[0] != mesh[1] ? sprag_ode_collide_mesh(&all, geom, mesh[1], most, any)
-                             : collide_pairs(&all, geom, most, any))) {
+    if (!(mesh[0] != mesh[1]   ? sprag_ode_collide_mesh(&all, geom, mesh[1], most, any)
+          : mesh[0] && mesh[1] ? sprag_ode_collide_meshes(&all, geom, most, any)
+                               : collide_pairs(&all, geom, most, any))) {
         return -1;
     }
     if (all.count > most) {

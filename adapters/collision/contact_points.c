@@ -15,6 +15,10 @@ static const double NORMAL_TOLERANCE = 1e-3;
 // change their points by rounding.
 static const double DEEPER = 1e-3;
 
+// Of the distance from the first point: points so little out of a plane are in it. Greater: bumps
+// of a face lose their contacts; smaller: bodies at rest change their points by rounding.
+static const double LEVEL = 1e-4;
+
 static bool is_same(const ode_points *all, const ode_point *a, const ode_point *b)
 {
     for (int k = 0; k < 3; k++) {
@@ -92,6 +96,88 @@ static void swap(ode_point *a, ode_point *b)
     ode_point kept = *a;
     *a = *b;
     *b = kept;
+}
+
+// States of points in `far`, while outlines are found.
+enum { UNSEEN, ON_PLANE, CORNER, WITHIN };
+
+// Marks the corners between a and b, on the left of the way from a to b about the normal, that are
+// farther (m) from it than this: the farthest, and those between it and a, and b (Eddy, A New
+// Convex Hull Algorithm for Planar Sets, 1977).
+static void mark_corners(ode_points *all, const double normal[3], int a, int b, double bend)
+{
+    ode_point *point = all->point;
+    double way[3], left[3], from[3], most = bend;
+    int farthest = -1;
+    subtract3(point[b].at, point[a].at, way);
+    cross3(normal, way, left);
+    const bool apart = normalise3(left);
+    for (int i = 0; i < all->count && apart; i++) {
+        subtract3(point[i].at, point[a].at, from);
+        const double far = dot3(left, from);
+        if (point[i].far == ON_PLANE && far > most) {
+            most = far;
+            farthest = i;
+        }
+    }
+    if (farthest >= 0) {
+        point[farthest].far = CORNER;
+        mark_corners(all, normal, a, farthest, bend);
+        mark_corners(all, normal, farthest, b, bend);
+    }
+}
+
+// The point of the plane that is farthest from another.
+static int farthest_from(const ode_points *all, int other)
+{
+    int farthest = other;
+    for (int i = 0; i < all->count; i++) {
+        const ode_point *one = &all->point[i], *best = &all->point[farthest];
+        if (one->far == ON_PLANE && distance_squared(one, &all->point[other]) >
+                                        distance_squared(best, &all->point[other])) {
+            farthest = i;
+        }
+    }
+    return farthest;
+}
+
+void sprag_ode_keep_outlines(ode_points *all)
+{
+    double size = 0;
+    int left = 0;
+    for (int i = 0; i < all->count; i++) {
+        all->point[i].far = UNSEEN;
+        size = fmax(size, sqrt(distance_squared(&all->point[i], &all->point[0])));
+    }
+    for (int i = 0; i < all->count; i++) {
+        const ode_point *of = &all->point[i];
+        for (int j = i; j < all->count && of->far == UNSEEN; j++) {
+            ode_point *one = &all->point[j];
+            double from[3], off[3];
+            subtract3(one->at, of->at, from);
+            subtract3(one->normal, of->normal, off);
+            const bool same =
+                fabs(dot3(from, of->normal)) <= LEVEL * size && norm3(off) <= NORMAL_TOLERANCE;
+            one->far = one->far == UNSEEN && same && j > i ? ON_PLANE : one->far;
+        }
+        if (of->far == UNSEEN) {
+            all->point[i].far = ON_PLANE;
+            const int a = farthest_from(all, i), b = farthest_from(all, a);
+            all->point[a].far = all->point[b].far = CORNER;
+            mark_corners(all, of->normal, a, b, DEEPER * size);
+            mark_corners(all, of->normal, b, a, DEEPER * size);
+            for (int j = i; j < all->count; j++) {
+                ode_point *one = &all->point[j];
+                one->far = one->far == ON_PLANE ? WITHIN : one->far;
+            }
+        }
+    }
+    for (int i = 0; i < all->count; i++) {
+        if (all->point[i].far == CORNER) {
+            all->point[left++] = all->point[i];
+        }
+    }
+    all->count = left;
 }
 
 // First the deepest one, then each time the one that is farthest from those that are kept already.

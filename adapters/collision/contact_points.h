@@ -3,12 +3,13 @@
 #define SPRAG_CONTACT_POINTS_H
 
 #include "geom_pairs.h"
+#include "mesh_near.h"
 
 typedef struct ode_point {
     double at[3], normal[3]; // m, unit
     double gap;              // m
     int triangle[2];         // of the sides, as ODE's contacts name it
-    double far;              // m^2, scratch of sprag_ode_choose_points
+    double far;              // scratch of the functions below
 } ode_point;
 
 typedef struct ode_points { // in scratch
@@ -31,6 +32,10 @@ typedef enum ode_spot {
 bool sprag_ode_add_points(ode_points *all, const sprag_gap *gap, const sprag_manifold *manifold,
                           const int triangle[2], ode_spot spot);
 
+// Takes out the points within or on the outline of those in one plane with them: they carry nothing
+// that its corners do not.
+void sprag_ode_keep_outlines(ode_points *all);
+
 // Brings `most` points to the front.
 void sprag_ode_choose_points(ode_points *all, int most);
 
@@ -48,8 +53,40 @@ static inline bool sprag_ode_is_usable(sprag_result result, const sprag_gap *gap
 
 // ---- collide_mesh.c
 
+// m: a point this near to a triangle is on it. Greater: corners of small triangles share what is
+// apart; smaller: edges count as seen from the side by rounding.
+#define ODE_SAME_POINT 1e-9
+
+// Of a mesh with a shape, or with the triangles of another mesh, each of which is a shape.
+typedef struct ode_mesh_collision {
+    ode_points *all;
+    const ode_geom *geom;      // of both sides
+    int side;                  // of the mesh
+    const ode_triangle *piece; // which triangle of the other mesh the shape is; NULL: none
+    ode_near near[2];          // triangles of the meshes near the other side; none of a shape
+    ode_spot spot;
+} ode_mesh_collision;
+
+// Adds the points of the shape and one triangle of the mesh; none of one that the kernel cannot
+// use. false: no memory.
+bool sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *triangle);
+
+// Adds points of the triangle of that number. false: no memory.
+bool sprag_ode_add_mesh_points(ode_mesh_collision *c, int number, const sprag_gap *gap,
+                               const sprag_manifold *manifold);
+
+// Is a point (m, in the axes of the mesh) nearer to any triangle than this (m)?
+bool sprag_ode_leaves_elsewhere(const ode_mesh_collision *c, const double at[3], double length);
+
+// The point in the axes of a side.
+void sprag_ode_into_axes(const ode_mesh_collision *c, int side, const double world[3],
+                         double local[3]);
+
 // Adds the points of a mesh and a shape. side: of the mesh. any: `most` points are enough. false:
 // no memory.
 bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, int most, bool any);
+
+// The same of two meshes; collide_meshes.c.
+bool sprag_ode_collide_meshes(ode_points *all, const ode_geom geom[2], int most, bool any);
 
 #endif

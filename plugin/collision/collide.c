@@ -453,12 +453,13 @@ static unsigned kind_of(int class)
 
 // ODE finds too few points of cylinders and lying capsules. Those of boxes come and go from step to
 // step, bodies that land on meshes and heightfields win energy, balls are slowed down by edges
-// within a mesh, and for some convex pairs it ends the program.
+// within a mesh, blocks of triangles fall off one another, and for some convex pairs it ends the
+// program.
 static bool is_done_badly(dGeomID a, dGeomID b)
 {
     const unsigned one = kind_of(class_of(a)), other = kind_of(class_of(b)), both = one | other;
     return one && other &&
-           (both & HARD || both == BOX_LIKE ||
+           (both & HARD || both == BOX_LIKE || both == MESH || both == (MESH | FIELD) ||
             (both & (ROUND | BOX_LIKE) && both & (MESH | FIELD)));
 }
 
@@ -490,11 +491,9 @@ static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContac
                   int skip)
 {
     bool all = w->settings.method->keeps_distance;
-    // Under method=ess the implicit step solves contacts of two meshes, from ODE's contact points.
-    bool implicit = w->settings.method->is_compliant && is_mesh(a) && is_mesh(b);
     bool ours = all || (settings_collide_some(&w->settings) && is_done_badly(a, b) &&
                         !are_merged(a, b) && !are_merged(b, a));
-    collide_context *d = ours && !implicit ? collide_context_get() : NULL;
+    collide_context *d = ours ? collide_context_get() : NULL;
     if (!d || d->busy) {
         return -1;
     }

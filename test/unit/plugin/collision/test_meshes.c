@@ -19,7 +19,7 @@ typedef struct scene {
     dSpaceID space;
     dJointGroupID group;
     double mu, rho, bounce;
-    dTriMeshDataID data;
+    dTriMeshDataID data, block;
     dHeightfieldDataID heights;
     float *vertex;
     dTriIndex *index;
@@ -41,6 +41,9 @@ static void close_scene(scene *s)
     dWorldDestroy(s->world);
     if (s->data) {
         dGeomTriMeshDataDestroy(s->data);
+    }
+    if (s->block) {
+        dGeomTriMeshDataDestroy(s->block);
     }
     if (s->heights) {
         dGeomHeightfieldDataDestroy(s->heights);
@@ -536,19 +539,33 @@ static void touches_with_four(scene *s, dBodyID body)
     }
 }
 
+static dBodyID add_block(scene *s, const double size[3], double x, double y, double z)
+{
+    static float corner[24];
+    static const dTriIndex face[36] = {4, 5, 6, 4, 6, 7, 0, 2, 1, 0, 3, 2, 0, 1, 5, 0, 5, 4,
+                                       1, 2, 6, 1, 6, 5, 2, 3, 7, 2, 7, 6, 3, 0, 4, 3, 4, 7};
+    for (int i = 0; i < 8 && !s->block; i++) {
+        const bool side[3] = {i % 4 == 1 || i % 4 == 2, i % 4 > 1, i > 3};
+        for (int k = 0; k < 3; k++) {
+            corner[3 * i + k] = (float)(side[k] ? size[k] / 2 : -size[k] / 2);
+        }
+    }
+    if (!s->block) {
+        s->block = dGeomTriMeshDataCreate();
+        dGeomTriMeshDataBuildSingle(s->block, corner, 12, 8, face, 36, 12);
+        dGeomTriMeshDataPreprocess2(s->block, 1U << dTRIDATAPREPROCESS_BUILD_FACE_ANGLES, NULL);
+    }
+    dBodyID body = add_body(s, dCreateBox(s->space, size[0], size[1], size[2]), x, y, z);
+    dGeomDestroy(dBodyGetFirstGeom(body));
+    dGeomSetBody(dCreateTriMesh(s->space, s->block, NULL, NULL, NULL), body);
+    return body;
+}
+
 // A mesh that falls on a plane, on a box much larger than itself, or on boxes of its own size, wins
 // no energy, however it lands: each of its triangles is moved out where it overlaps, not across a
 // box, and one that touches at an edge to a level neighbour is not moved at all.
 START_TEST(cubes_of_triangles_fall)
 {
-    static float corner[24];
-    static const dTriIndex face[36] = {4, 5, 6, 4, 6, 7, 0, 2, 1, 0, 3, 2, 0, 1, 5, 0, 5, 4,
-                                       1, 2, 6, 1, 6, 5, 2, 3, 7, 2, 7, 6, 3, 0, 4, 3, 4, 7};
-    for (int i = 0; i < 8; i++) {
-        corner[3 * i] = i % 4 == 1 || i % 4 == 2 ? 0.2F : -0.2F;
-        corner[3 * i + 1] = i % 4 > 1 ? 0.2F : -0.2F;
-        corner[3 * i + 2] = i < 4 ? -0.2F : 0.2F;
-    }
     const bool tiled = _i % 3 == 1;
     const int tiles = tiled ? 7 : 1;
     const double wide = tiled ? 0.5 : 10;
@@ -561,12 +578,8 @@ START_TEST(cubes_of_triangles_fall)
     if (_i % 3 == 2) {
         dCreatePlane(s.space, 0, 0, 1, 0);
     }
-    s.data = dGeomTriMeshDataCreate();
-    dGeomTriMeshDataBuildSingle(s.data, corner, 12, 8, face, 36, 12);
-    dGeomTriMeshDataPreprocess2(s.data, 1U << dTRIDATAPREPROCESS_BUILD_FACE_ANGLES, NULL);
-    dBodyID body = add_body(&s, dCreateBox(s.space, 0.4, 0.4, 0.4), 0, 0, 1);
-    dGeomDestroy(dBodyGetFirstGeom(body));
-    dGeomSetBody(dCreateTriMesh(s.space, s.data, NULL, NULL, NULL), body);
+    const double size[3] = {0.4, 0.4, 0.4};
+    dBodyID body = add_block(&s, size, 0, 0, 1);
     fall_in_turn(&s, body, 0, 0.6, tiled ? 0.05 : 0.02);
     if (_i == 0) {
         touches_with_four(&s, body);
@@ -725,6 +738,36 @@ static dBodyID add_ball_in_floor(scene *s)
     return ball;
 }
 
+// Blocks of triangles on each other, and on a mesh, rest as boxes do: turned by any angle, and
+// across each other where no corner of one is in the other. Before, and under ODE's contacts, both
+// fell.
+START_TEST(blocks_of_triangles_rest)
+{
+    const bool across = _i % 2 == 1;
+    const double size[3] = {across ? 1 : 0.25, 0.25, 0.25}, h = _i < 2 ? 0.01 : 0.001;
+    dBodyID block[5];
+    scene s = open_stribeck_scene();
+    add_floor(&s, 16, 16, -2, -2, 0.25);
+    for (int i = 0; i < 5; i++) {
+        dQuaternion q;
+        block[i] = add_block(&s, size, 0.013 * (i % 2), 0.004 * i, 0.125 + 0.2502 * i);
+        dQFromAxisAndAngle(q, 0, 0, 1, (across ? acos(0) : 0.3) * i);
+        dBodySetQuaternion(block[i], q);
+    }
+    for (int i = 0; i < 3 / h; i++) {
+        dSpaceCollide(s.space, &s, touch);
+        dWorldStep(s.world, h);
+        dJointGroupEmpty(s.group);
+    }
+    for (int i = 0; i < 5; i++) {
+        ck_assert_double_eq_tol(dBodyGetPosition(block[i])[2], 0.125 + 0.25 * i, 2e-4);
+        ck_assert_double_le(dCalcVectorLength3(dBodyGetLinearVel(block[i])), 1e-6);
+        ck_assert_double_le(dCalcVectorLength3(dBodyGetAngularVel(block[i])), 1e-6);
+    }
+    close_scene(&s);
+}
+END_TEST
+
 // A mesh that the program deforms, and tells ODE of, is as it is now: after a step, in a
 // dSpaceCollide, and between two questions; in one place, too, and where it is built anew.
 START_TEST(deformed_meshes_are_noticed)
@@ -802,14 +845,15 @@ int main(void)
 {
     start_ode();
     Suite *suite = suite_create("meshes");
-    TCase *all = ADD_TESTS(
-        suite, "all", {boxes_slide_over_seams, 6}, {balls_and_capsules_roll_over_seams, 3},
-        {bodies_come_to_rest_on_hills, 1}, {bodies_inside_a_mesh_leave_by_the_front, 6},
-        {fast_balls_do_not_pass_a_wall, 8}, {bodies_in_a_wall_go_back, 6},
-        {flat_bounces_stay_upright, 8}, {cubes_of_triangles_fall, 6},
-        {bodies_fall_on_stairs_of_triangles, 4}, {fine_flat_meshes_are_planes, 1},
-        {flat_meshes_are_thin, 1}, {bars_pass_the_rim_of_flat_meshes, 1},
-        {deformed_meshes_are_noticed, 1}, {new_meshes_are_noticed, 1});
+    TCase *all =
+        ADD_TESTS(suite, "all", {boxes_slide_over_seams, 6},
+                  {balls_and_capsules_roll_over_seams, 3}, {bodies_come_to_rest_on_hills, 1},
+                  {bodies_inside_a_mesh_leave_by_the_front, 6}, {fast_balls_do_not_pass_a_wall, 8},
+                  {bodies_in_a_wall_go_back, 6}, {flat_bounces_stay_upright, 8},
+                  {cubes_of_triangles_fall, 6}, {bodies_fall_on_stairs_of_triangles, 4},
+                  {blocks_of_triangles_rest, 4}, {fine_flat_meshes_are_planes, 1},
+                  {flat_meshes_are_thin, 1}, {bars_pass_the_rim_of_flat_meshes, 1},
+                  {deformed_meshes_are_noticed, 1}, {new_meshes_are_noticed, 1});
     tcase_set_timeout(all, 60);
     return run_suite(suite);
 }
