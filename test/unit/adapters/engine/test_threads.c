@@ -377,7 +377,9 @@ START_TEST(a_pool_changes_no_bit)
         unsigned threads, limit;
     } kind[KINDS] = {{0, 0}, {0, 0}, {2, 0}, {5, 3}, {3, 1}}; // the first: none is set
     step_fn *stepper = _i / POOLED ? dWorldQuickStep : dWorldStep;
-    int which = _i % POOLED, steps = FEWER > 1 ? 22 : pooled[which].steps;
+    // Enough for the first force of go_wrong() under each stepper, and for all of them under one.
+    int which = _i % POOLED;
+    int steps = FEWER > 1 || stepper == dWorldQuickStep ? 22 : pooled[which].steps;
     crowd c[KINDS];
     int posts[KINDS] = {0};
     dSetMessageHandler(listen);

@@ -366,7 +366,7 @@ START_TEST(beads_swing)
             dBodyGetMass(b.s.body[i], &m);
             lowest -= m.mass * 9.81 * distance(dBodyGetPosition(b.s.body[i]), (double[3]){0});
         }
-        for (int i = 0; i * h < 10; i++) {
+        for (int i = 0; i * h < 5; i++) {
             dWorldStep(b.s.world, h);
             double before = height;
             height = potential(&b.s);

@@ -365,7 +365,7 @@ START_TEST(house_of_cards_stands)
     add_floor(s);
     add_house(s, card);
     double first = mean_height(card), fallen[2];
-    run(s, 1200);
+    run(s, 800);
     fallen[0] = first - mean_height(card);
     run(s, 200);
     fallen[1] = first - mean_height(card);
