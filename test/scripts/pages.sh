@@ -4,8 +4,9 @@
 #
 #   ```console  Lines "$ COMMAND" run, all of a page in one shell; a line that ends in \ goes on. Lines
 #               below a command are its output: each must occur in it, "..." stands for anything, blanks for any number of them.
-#               "  # REMARK" behind a command: `N minutes`, `a window`, `as root` or `packaging` in the
-#               remark: it does not run, but its program and its options must exist. `needs PACKAGE...`
+#               "  # REMARK" behind a command: `N seconds`, `N minutes`, `a window`, `as root` or
+#               `packaging` in the remark: it does not run, but its program, its options and the
+#               targets that it builds must exist. `needs PACKAGE...`
 #               (up to a semicolon): it runs where these Debian packages are installed.
 #   ```c        Compiled; without main, as the body of one. "// NAME.c: ..." as first line saves it.
 #   ```python   Compiled, if there is a python3. "# NAME.py: ..." saves it; ```cmake likewise.
@@ -42,13 +43,11 @@ contents() { # VARIABLE FILE
 # Folder that looks like a clone.
 clone() {
     mkdir -p "$1/home"
-    local entry
+    local entry entries=()
     for entry in "$top"/* "$top"/.clang-*; do
-        case ${entry##*/} in
-        build*) ;;
-        *) ln -s "$entry" "$1/" ;;
-        esac
+        [[ ${entry##*/} == build* ]] || entries+=("$entry")
     done
+    ln -s "${entries[@]}" "$1/"
     ln -s "$build" "$1/build"
     printf '#!/bin/sh\nexec build/host step 10\n' >"$1/program"
     chmod +x "$1/program"
@@ -106,6 +105,21 @@ has_options() { # COMMAND WORDS TEXT
     done
 }
 
+# A target that a command builds must be among the build's.
+has_targets() { # COMMAND WORDS
+    local words word here=0
+    find_help cmake --build build --target help
+    read -r -a words <<<"$2"
+    for word in "${words[@]}"; do
+        case $word in
+        --target) here=1 ;;
+        -*) here=0 ;;
+        *) [ $here = 0 ] || [[ ${help[cmake --build build --target help]} =~ (^|[^a-z_])"$word"($|[^a-z_]) ]] ||
+            fail "no target $word: $1" ;;
+        esac
+    done
+}
+
 # The help of a COMMAND..., kept.
 find_help() {
     [ -n "${help[$*]:-}" ] || help[$*]=$("$@" 2>&1) || true
@@ -123,6 +137,7 @@ check_command() {
         program=${words[0]:-}
         case $program in
         '' | cd | export) ;;
+        cmake) [[ $remark == *needs* ]] || has_targets "$command" "$part" ;;
         build/sprag)
             find_help build/sprag "${words[1]}" --help
             [[ ${help[build/sprag ${words[1]} --help]} == Usage:* ]] || fail "no sprag ${words[1]}: $command"
@@ -156,7 +171,7 @@ check_command() {
 # true: the command runs here
 runs_here() {
     local package packages
-    [[ $1 =~ (minute|a window|as root|packaging) ]] && return 1
+    [[ $1 =~ (second|minute|a window|as root|packaging) ]] && return 1
     [[ $1 == *'needs '* ]] || return 0
     packages=${1##*needs }
     for package in ${packages%%;*}; do
