@@ -80,25 +80,41 @@ if [ -e "$archive" ] && [ -e "$ccd" ] && [ -e "$cxx" ]; then
     ran "archive, pkg-config" ./archive_by_pkg_config
 fi
 
-mkdir consumer
+# One project, configured once. A folder of it sees no target that another one has found.
+source=$(sed -n 's/^CMAKE_HOME_DIRECTORY:[A-Z]*=//p' "$build/CMakeCache.txt")
+mkdir consumer consumer/sprag consumer/general consumer/ess
 cat >consumer/CMakeLists.txt <<'end'
 cmake_minimum_required(VERSION 3.18)
 project(consumer LANGUAGES C)
+add_subdirectory(sprag)
+add_subdirectory(general)
+add_subdirectory(ess)
+end
+cat >consumer/sprag/CMakeLists.txt <<'end'
 find_package(sprag 0.1 REQUIRED)
-add_executable(by_cmake ../consumer.c)
+add_executable(by_cmake ../../consumer.c)
 target_link_libraries(by_cmake PRIVATE sprag::sprag)
 if(STATIC)
-    add_executable(archive_by_cmake ../consumer.c)
+    add_executable(archive_by_cmake ../../consumer.c)
     target_link_libraries(archive_by_cmake PRIVATE sprag::archive ${STATIC})
 endif()
 end
+for name in general ess; do
+    cat >consumer/$name/CMakeLists.txt <<end
+find_package(sprag_$name 0.1 REQUIRED)
+foreach(library $name ${name}_archive)
+    add_executable(by_\${library} $source/test/programs/example_$name.c)
+    target_link_libraries(by_\${library} PRIVATE sprag::\${library} m)
+endforeach()
+end
+done
 cmake -S consumer -B consumer/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
     -DCMAKE_C_FLAGS="${flags[*]} -DSTEPS=$steps" \
     -DSTATIC="$(IFS=';' && echo "${static[*]}")" >cmake.log
 cmake --build consumer/build >>cmake.log
-ran find_package consumer/build/by_cmake
+ran find_package consumer/build/sprag/by_cmake
 if [ -n "${static[*]}" ]; then
-    ran "archive, find_package" consumer/build/archive_by_cmake
+    ran "archive, find_package" consumer/build/sprag/archive_by_cmake
 fi
 
 if [ -x "$prefix/bin/sprag" ]; then
@@ -107,7 +123,6 @@ fi
 
 # ---- the solvers for programs without ODE
 
-source=$(sed -n 's/^CMAKE_HOME_DIRECTORY:[A-Z]*=//p' "$build/CMakeCache.txt")
 general='3 N m: friction -2.9638 N m, turns at 3.62e-05 rad/s
 6 N m: friction -5.0000 N m, turns at 1.00e-03 rad/s'
 ess='0.198537 s: leg 2 lands
@@ -141,22 +156,8 @@ for name in general ess; do
     # shellcheck disable=SC2143
     [ -z "$(ldd ${name}_archive | grep libsprag)" ]
 
-    mkdir ${name}_consumer
-    cat >${name}_consumer/CMakeLists.txt <<end
-cmake_minimum_required(VERSION 3.18)
-project(${name}_consumer LANGUAGES C)
-find_package(sprag_$name 0.1 REQUIRED)
-foreach(library $name ${name}_archive)
-    add_executable(by_\${library} \${EXAMPLE})
-    target_link_libraries(by_\${library} PRIVATE sprag::\${library} m)
-endforeach()
-end
-    cmake -S ${name}_consumer -B ${name}_consumer/build -DCMAKE_PREFIX_PATH="$prefix" \
-        -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_FLAGS="${flags[*]}" \
-        -DEXAMPLE="$source/test/programs/example_$name.c" >cmake.log
-    cmake --build ${name}_consumer/build >>cmake.log
-    solved "$name, find_package" ${name}_consumer/build/by_$name "${!name}"
-    solved "$name archive, find_package" ${name}_consumer/build/by_${name}_archive "${!name}"
+    solved "$name, find_package" consumer/build/$name/by_$name "${!name}"
+    solved "$name archive, find_package" consumer/build/$name/by_${name}_archive "${!name}"
 done
 
 # Both in one program, shared and as archives in either order, with the memory that they have in common.
