@@ -152,10 +152,13 @@ static void print_library(FILE *to)
 {
     Dl_info at = {0};
     uint64_t hash = 14695981039346656037u;
-    char text[32] = "";
+    char text[32] = "", buffer[1 << 14]; // without memory stdio would read byte by byte
     bool found = dladdr((const void *)(uintptr_t)print_library, &at) && strstr(at.dli_fname, ".so");
     const char *name = found ? at.dli_fname : "/proc/self/exe";
     FILE *from = fopen(name, "rb");
+    if (from) {
+        setvbuf(from, buffer, _IOFBF, sizeof buffer);
+    }
     for (int c; from && (c = getc_unlocked(from)) != EOF;) {
         hash = (hash ^ (unsigned char)c) * 1099511628211u;
     }
