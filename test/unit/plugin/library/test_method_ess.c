@@ -466,31 +466,65 @@ START_TEST(rigid_contacts_begin_in_time_and_come_to_rest)
 }
 END_TEST
 
-// Forces jump where a hull rolls on a box (faces come and go). If a frame takes more steps than
-// allowed, the next frames go to the implicit step at once.
-START_TEST(failed_integrations_are_not_repeated)
+// Forces jump where a hull rolls on a box: faces come and go.
+static yielding *open_rolling_hulls(int hulls)
 {
     enum { VERTICES = 20 };
     yielding *y = yielding_open("method=ess,ess.tolerance=1e-9,ess.steps=20",
                                 (material){.friction = 0.4, .bounce = -1}, 0.01);
     dMass mass;
-    dReal vertex[3 * VERTICES], plane[4 * 2 * VERTICES];
-    unsigned face[4 * 2 * VERTICES], faces = hull_of(vertex, VERTICES, plane, face);
+    static dReal vertex[3 * VERTICES], plane[4 * 2 * VERTICES]; // ODE keeps no copy
+    static unsigned face[4 * 2 * VERTICES];
+    unsigned faces = hull_of(vertex, VERTICES, plane, face);
     dWorldSetERP(y->world, 0.3); // 300 N/m, 7 N s/m
     dWorldSetCFM(y->world, 0.1);
     dGeomSetPosition(dCreateBox(y->space, 20, 20, 2), 0, 0, -1);
     dMassSetBoxTotal(&mass, 1, 0.3, 0.25, 0.2);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < hulls; i++) {
         dGeomID geom = dCreateConvex(y->space, plane, faces, vertex, VERTICES, face);
         dBodyID hull = yielding_body(y, &mass, geom, i, 0.1 * i, 0.3);
         dBodySetLinearVel(hull, 1, 0, 0);
         dBodySetAngularVel(hull, 1, 5 - 0.5 * i, 0);
     }
+    return y;
+}
+
+// If a frame takes more steps than allowed, the next frames go to the implicit step at once.
+START_TEST(failed_integrations_are_not_repeated)
+{
+    yielding *y = open_rolling_hulls(8);
     run(y, 200);
     sprag_world_statistics stats = stats_of(y);
     ck_assert_int_gt(stats.ess_declined, 900);
     ck_assert_int_lt(stats.ess_steps, 6000); // 11000 if every frame is tried
     ck_assert_int_eq(stats.fallbacks, 0);
+    yielding_close(y);
+}
+END_TEST
+
+// The rest of a frame that the integrator gives up turns no body faster than its greatest speed.
+START_TEST(greatest_angular_speed_is_kept_to_the_end_of_a_frame)
+{
+    const double most = 2;
+    yielding *y = open_rolling_hulls(8);
+    double fastest = 0;
+    for (int i = 0; i < y->bodies; i++) {
+        dBodySetMaxAngularSpeed(y->body[i], most);
+    }
+    for (int k = 0; k < 200; k++) {
+        dQuaternion before[8];
+        for (int i = 0; i < y->bodies; i++) {
+            memcpy(before[i], dBodyGetQuaternion(y->body[i]), sizeof before[i]);
+        }
+        yielding_step(y);
+        for (int i = 0; i < y->bodies; i++) {
+            dQuaternion turn;
+            dQMultiply2(turn, dBodyGetQuaternion(y->body[i]), before[i]);
+            fastest = fmax(fastest, 2 * asin(dCalcVectorLength3(turn + 1)) / y->step);
+        }
+    }
+    ck_assert_double_lt(fastest, most * (1 + 1e-6));
+    ck_assert_int_gt(stats_of(y).ess_switched, 10);
     yielding_close(y);
 }
 END_TEST
@@ -768,8 +802,10 @@ static Suite *ess_suite(void)
     ADD_TESTS(suite, "left", {rigid_contacts_begin_in_time_and_come_to_rest, 1},
               {sticking_contacts_do_not_slow_integration, 1}, {overlaps_are_not_thrown_out, 2},
               {overlaps_give_no_energy, 6}, {trembling_is_no_rest, 1},
-              {failed_integrations_are_not_repeated, 1}, {soft_boxes_rest_on_meshes, 2},
-              {steps_of_a_frame_are_bounded, 1}, {work_of_a_frame_is_bounded, 2});
+              {failed_integrations_are_not_repeated, 1},
+              {greatest_angular_speed_is_kept_to_the_end_of_a_frame, 1},
+              {soft_boxes_rest_on_meshes, 2}, {steps_of_a_frame_are_bounded, 1},
+              {work_of_a_frame_is_bounded, 2});
     ADD_TESTS(suite, "other", {same_bits_twice, 1}, {odd_numbers_do_no_harm, 7});
     return suite;
 }
