@@ -293,7 +293,6 @@ static const struct {
 } beams[] = {{10, 0, dWorldStep, 100},
              {1e4, 0, dWorldStep, 80},
              {1e6, 0, dWorldStep, 80},
-             {1e6, 0, dWorldQuickStep, 80},
              {10, 0.3, dWorldQuickStep, 200}};
 
 enum { BEAMS = sizeof beams / sizeof beams[0] };
