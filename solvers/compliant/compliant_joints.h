@@ -81,7 +81,7 @@ void compliant_set_active_rows(compliant_run *run, const double *label, complian
 void compliant_set_matrix(compliant_run *run, double time); // s, since the start of the frame
 // Solves the active rows for `right`, and adds lambda to `force` and its effect to f: rates for
 // forces, the state for impulses. false: rows depend on one another.
-bool compliant_apply_rows(compliant_joints *joints, double *f);
+bool compliant_apply_rows(compliant_run *run, double *f);
 void compliant_apply_row(const compliant_joints *joints, int row, double force, double *f);
 
 // ---- row_laws.c

@@ -278,10 +278,13 @@ void compliant_apply_row(const compliant_joints *j, int row, double force, doubl
     }
 }
 
-bool compliant_apply_rows(compliant_joints *j, double *f)
+bool compliant_apply_rows(compliant_run *run, double *f)
 {
-    const compliant_row_system *s = &j->active;
-    if (s->count > 0 && !compliant_solve_rows(&j->active)) {
+    compliant_joints *j = run->joints;
+    compliant_row_system *s = &j->active;
+    bool solved = s->count == 0 || compliant_solve_rows(s);
+    run->budget.work += s->count == 0 ? 0 : COMPLIANT_COST_EXCHANGE * s->exchanged;
+    if (!solved) {
         return false;
     }
     for (int i = 0; i < s->count; i++) {

@@ -11,11 +11,16 @@ static bool is_bound(const compliant_row_system *s, int i)
     return s->row[i].at != COMPLIANT_BETWEEN;
 }
 
+static size_t entries_of(const compliant_row_system *s)
+{
+    size_t last = s->count > 0 ? (size_t)s->count - 1 : 0;
+    return s->start[last] + last + 1 - (size_t)s->first[last];
+}
+
 // A of the rows between their bounds; the others have a row of the identity.
 static void set_factor(compliant_row_system *s)
 {
-    size_t last = s->count > 0 ? (size_t)s->count - 1 : 0;
-    memcpy(s->factor, s->A, (s->start[last] + last + 1 - (size_t)s->first[last]) * sizeof *s->A);
+    memcpy(s->factor, s->A, entries_of(s) * sizeof *s->A);
     for (int i = 0; i < s->count && s->has_bounds; i++) {
         double *row = s->line[i];
         for (int k = s->first[i]; k < i; k++) {
@@ -151,6 +156,7 @@ static bool reach_aim(compliant_row_system *s)
     double rounding = s->has_bounds ? rounding_of(s) : 0;
     for (int pass = 0; pass < 50 + 4 * s->count; pass++) {
         int violated = 0, last = -1;
+        s->exchanged += pass > 0 ? (double)entries_of(s) : 0;
         if (pass > 0 && !factor(s)) {
             return false;
         }
@@ -184,6 +190,7 @@ static bool reach_aim(compliant_row_system *s)
 // exchanges would depend on the bounds, which then could change for ever.
 bool compliant_solve_rows(compliant_row_system *s)
 {
+    s->exchanged = 0;
     memcpy(s->aim, s->right, (size_t)s->count * sizeof *s->aim);
     if (!factor(s) || !reach_aim(s)) {
         return false;

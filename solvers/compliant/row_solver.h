@@ -37,6 +37,7 @@ typedef struct compliant_row_system {
     double *solution; // lambda
     double *aim;      // right side with what the softness takes; scratch of the solver
     double *excess;   // A lambda - aim; likewise
+    double exchanged; // entries that the last solution factorized again, for other bounds
 } compliant_row_system;
 
 static inline double *compliant_entry(const compliant_row_system *s, double *A, int i, int k)

@@ -181,7 +181,7 @@ bool compliant_constrain(compliant_run *run, const double *x, const double *labe
 {
     compliant_joints *j = run->joints;
     compliant_demand(run, x, label, f);
-    if (!compliant_apply_rows(j, f)) {
+    if (!compliant_apply_rows(run, f)) {
         return false;
     }
     j->has_forces = j->has_laws;

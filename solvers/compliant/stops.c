@@ -122,7 +122,7 @@ bool compliant_apply_impulses(compliant_run *run)
 {
     run->joints->has_forces = false;
     memset(run->joints->force, 0, (size_t)run->rows * sizeof *run->joints->force);
-    if (!compliant_apply_rows(run->joints, run->state.x)) {
+    if (!compliant_apply_rows(run, run->state.x)) {
         return false;
     }
     compliant_set_motors(run);

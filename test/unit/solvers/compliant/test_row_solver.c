@@ -80,16 +80,18 @@ static void check_row(const system_of_rows *s, int i, double rounding)
 }
 
 // Forces of rows that depend on one another are large, and their bounds have to be found all the
-// same.
+// same. The work of finding them is counted.
 START_TEST(bounds_are_found)
 {
     static const double softness[] = {1e-3, 1e-6, 1e-9};
     chance dice = {7};
+    double exchanged = 0;
     for (int n = 0; n < SYSTEMS; n++) {
         system_of_rows s;
         double largest = 1;
         open_system(&s, &dice, softness[_i], true);
         ck_assert(compliant_solve_rows(&s.of));
+        exchanged += s.of.exchanged / (ROWS * (ROWS + 1) / 2.0);
         for (int i = 0; i < ROWS; i++) {
             largest = fmax(largest, fabs(s.solution[i]));
         }
@@ -97,6 +99,9 @@ START_TEST(bounds_are_found)
             check_row(&s, i, 1e-12 * largest);
         }
     }
+    ck_assert_double_ge(exchanged,
+                        SYSTEMS); // each has rows at bounds, where the first guess has none
+    ck_assert_double_eq(exchanged, floor(exchanged));
 }
 END_TEST
 
@@ -113,6 +118,7 @@ START_TEST(softness_is_given_back)
         }
     }
     ck_assert(compliant_solve_rows(&s.of));
+    ck_assert_double_eq(s.of.exchanged, 0);
     for (int i = 0; i < ROWS; i++) {
         const double share = softness / (1 + softness);
         ck_assert_double_eq_tol(s.solution[i], (1 - share * share) * s.right[i], 1e-14);
