@@ -13,7 +13,8 @@
 #
 # A test that fails without a change tells nothing: it is named and takes no part. One that takes four
 # times its processor time and 20 s, or 4 GB, fails. Tests of the pages, of the installation and of the
-# files' flags do not run: they know no arithmetic.
+# files' flags do not run: they know no arithmetic. An index beyond an array ends a test, as it does in
+# the build with sanitizers.
 set -euo pipefail
 usage() {
     sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"
@@ -200,7 +201,8 @@ trap 'exit 2' INT TERM
 copy_sources
 if [ ! -e "$build/build.ninja" ]; then
     launcher=$(command -v ccache || true)
-    cmake -G Ninja -S "$clone" -B "$build" ${launcher:+-DCMAKE_C_COMPILER_LAUNCHER=ccache} >"$work/build.log"
+    cmake -G Ninja -S "$clone" -B "$build" \
+        -DCMAKE_C_FLAGS='-fsanitize=bounds -fsanitize-undefined-trap-on-error' ${launcher:+-DCMAKE_C_COMPILER_LAUNCHER=ccache} >"$work/build.log"
 fi
 build_targets all tests
 [ -s "$work/costs" ] || measure_tests
