@@ -44,43 +44,48 @@ static double inverse_mass_of(const iterate *s, int i, int first, int axes)
     return most + fabs(both);
 }
 
-// |shape w| = x solves sum (a / (L m(x) + b x))^2 = 1. The root of the inverse of its root, which
-// is concave and grows: from below Newton's method does not overshoot.
-static double cone_slip(const sprag_friction_law *law, int axes, const double *a, const double *b)
+// rho, m/s, at the point of a law: 1 = sum (a / (L + b rho))^2 + least / rho^2, or less at the knee
+// of a proportional law. The inverse of the root of the right-hand side is a mean of functions that
+// are linear in rho, concave and nearly linear itself. Newton's method starts at the solution for
+// b = 0, which sticks, or at the slip without stiction.
+static double cone_rho(const sprag_friction_law *law, int axes, const double *a, const double *b)
 {
-    double rest = sprag_friction_ratio(law->least, law->knee), stuck = 0, size = 0, most = 0;
+    const double tolerance = sqrt(law->least);
+    double least = tolerance > -law->knee ? tolerance : -law->knee, stuck = 0, slides = 0;
     for (int k = 0; k < axes; k++) {
-        double least = a[k] / (law->largest * rest + b[k]);
-        stuck += least * least;
-        size += a[k] * a[k];
-        most = fmax(most, b[k]);
+        double share = a[k] / (law->largest + b[k] * least);
+        double slip = (fabs(a[k]) - law->largest) / b[k];
+        stuck += share * share;
+        slides = slip > slides ? slip : slides;
     }
-    double x = fmax(sqrt(stuck), (sqrt(size) - law->largest) / most);
-    for (int i = 0; i < STRIBECK_LAW_ITERATIONS && x > 0; i++) {
-        double square = x * x + law->least, ratio = sprag_friction_ratio(square, law->knee);
-        double steep = ratio - sprag_friction_fall(square, law->knee, ratio) * x * x;
-        double sum = 0, fall = 0;
+    double sticks = stuck < 1 ? tolerance / sqrt(1 - stuck) : 0;
+    least = slides > least ? slides : least;
+    double rho = sticks > least ? sticks : least;
+    for (int i = 0; i < STRIBECK_LAW_ITERATIONS; i++) {
+        double sum = law->least / (rho * rho), fall = sum / rho;
         for (int k = 0; k < axes; k++) {
-            double d = law->largest * ratio * x + b[k] * x, share = a[k] / d;
+            double d = law->largest + b[k] * rho, share = a[k] / d;
             sum += share * share;
-            fall += share * share * (law->largest * steep + b[k]) / d;
+            fall += share * share * b[k] / d;
         }
-        double more = sum * (sqrt(sum) - 1) / (fall * sqrt(sum));
-        x += more;
-        if (!(more > STRIBECK_LAW_ROUNDING * x)) {
+        double more = sum * (sqrt(sum) - 1) / fall;
+        double next = rho + more > least ? rho + more : least;
+        bool ends = !(fabs(next - rho) > STRIBECK_LAW_CHANGE * next);
+        rho = next;
+        if (ends) {
             break;
         }
     }
-    return x;
+    return rho;
 }
 
-// w of one cone, from z = p - rho u. bound: N s.
-static void solve_cone(const sprag_cone *cone, double stiction, double bound, double rho,
+// w of one cone, from z = p - own u. bound: N s.
+static void solve_cone(const sprag_cone *cone, double stiction, double bound, double own,
                        const double *z, double *w)
 {
     double a[2] = {0}, b[2] = {0};
     if (isinf(cone->coefficient)) {
-        w[0] = -z[0] / (1 / cone->slip_yield + rho);
+        w[0] = -z[0] / (1 / cone->slip_yield + own);
         return;
     }
     sprag_friction_law law = sprag_cone_law(cone, stiction, bound);
@@ -88,13 +93,11 @@ static void solve_cone(const sprag_cone *cone, double stiction, double bound, do
     for (int k = 0; k < cone->axes; k++) {
         slides = slides && cone->shape[k] > 0;
         a[k] = z[k] / cone->shape[k];
-        b[k] = rho / (cone->shape[k] * cone->shape[k]);
+        b[k] = own / (cone->shape[k] * cone->shape[k]);
     }
-    double x = slides ? cone_slip(&law, cone->axes, a, b) : 0;
-    double ratio = sprag_friction_ratio(x * x + law.least, law.knee);
+    double secant = slides ? law.largest / cone_rho(&law, cone->axes, a, b) : 0;
     for (int k = 0; k < cone->axes; k++) {
-        double square = cone->shape[k] * cone->shape[k];
-        w[k] = -z[k] / ((slides ? law.largest * ratio * square : 0) + rho);
+        w[k] = -z[k] / (secant * cone->shape[k] * cone->shape[k] + own);
     }
 }
 

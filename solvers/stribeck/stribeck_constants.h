@@ -195,8 +195,9 @@ static const double STRIBECK_FORCE_KNOWN = 1e-2;
 // forces that are no smooth function of the problem.
 static const double STRIBECK_FORCE_ROUNDING = 1e-8;
 
-// Iterations for the point of a friction law, and their last change, relative to the slip.
+// Iterations for the point of a friction law, and the relative change that ends them: they leave
+// about its square, which is rounding.
 enum { STRIBECK_LAW_ITERATIONS = 60 };
-static const double STRIBECK_LAW_ROUNDING = 1e-13;
+static const double STRIBECK_LAW_CHANGE = 1e-7;
 
 #endif
