@@ -29,6 +29,7 @@ typedef struct advance_near {
     bool fresh;               // `gap` is that of the current poses
     bool closed;              // the gap is small enough for a contact
     int points;               // of contact
+    bool slowed;              // it has slowed its bodies down in this sub-step; by slow_down.c
     bool was_closed;          // in the sub-step before; by substep.c
     bool slips;               // in the last sub-step with a contact; by events.c
     bool active;              // the last solve had a force between the bodies; by substep.c
@@ -214,6 +215,27 @@ sprag_result advance_close(advance_run *run, sprag_result result);
 static inline bool advance_is_overlap(const advance_run *run, const advance_point *point)
 {
     return run->frame->pair[point->pair].overlapped && point->gap < -run->options->epsilon;
+}
+
+// ---- sets of bodies, by union: each body refers to an earlier one of its set, or to itself
+
+// The first body of the set.
+static inline int advance_first_of(int *set, int i)
+{
+    while (set[i] != i) {
+        set[i] = set[set[i]];
+        i = set[i];
+    }
+    return i;
+}
+
+// Makes one set of those of two bodies.
+static inline void advance_unite(int *set, const int body[2])
+{
+    if (body[0] != SPRAG_STATIC && body[1] != SPRAG_STATIC) {
+        int a = advance_first_of(set, body[0]), b = advance_first_of(set, body[1]);
+        set[a > b ? a : b] = a > b ? b : a;
+    }
 }
 
 // ---- substep.c

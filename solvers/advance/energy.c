@@ -22,24 +22,6 @@ struct advance_cluster { // of bodies that are connected by contacts
 
 typedef struct advance_cluster cluster;
 
-static int leader_of(int *leader, int i)
-{
-    while (leader[i] != i) {
-        leader[i] = leader[leader[i]];
-        i = leader[i];
-    }
-    return i;
-}
-
-static void connect(advance_run *run, const int body[2])
-{
-    int *leader = run->energy.leader;
-    if (body[0] != SPRAG_STATIC && body[1] != SPRAG_STATIC) {
-        int a = leader_of(leader, body[0]), b = leader_of(leader, body[1]);
-        leader[a > b ? a : b] = a > b ? b : a;
-    }
-}
-
 static bool drives(const sprag_surface *s)
 {
     return s->velocity_normal != 0 || s->slide.velocity[0] != 0 || s->slide.velocity[1] != 0 ||
@@ -50,18 +32,18 @@ static void mark(advance_run *run, const int body[2], bool driven)
 {
     for (int side = 0; side < 2; side++) {
         if (body[side] != SPRAG_STATIC) {
-            cluster *c = &run->energy.cluster[leader_of(run->energy.leader, body[side])];
+            cluster *c = &run->energy.cluster[advance_first_of(run->energy.leader, body[side])];
             c->driven |= driven;
             c->held |= body[!side] == SPRAG_STATIC;
         }
     }
 }
 
-static void bodies_of(const advance_run *run, int point, int body[2])
+static void bodies_of(const advance_run *run, int pair, int body[2])
 {
-    const sprag_pair *pair = &run->frame->pair[run->points.point[point].pair];
+    const int *collider = run->frame->pair[pair].collider;
     for (int side = 0; side < 2; side++) {
-        body[side] = run->frame->collider[pair->collider[side]].body;
+        body[side] = run->frame->collider[collider[side]].body;
     }
 }
 
@@ -74,18 +56,31 @@ static void set_clusters(advance_run *run)
         memset(&run->energy.cluster[i], 0, sizeof run->energy.cluster[i]);
     }
     for (int i = 0; i < run->points.count; i++) {
-        bodies_of(run, i, body);
-        connect(run, body);
+        bodies_of(run, run->points.point[i].pair, body);
+        advance_unite(run->energy.leader, body);
+    }
+    for (int i = 0; i < frame->pairs; i++) {
+        if (run->near[i].slowed) {
+            bodies_of(run, i, body);
+            advance_unite(run->energy.leader, body);
+        }
     }
     for (int i = 0; i < run->rows.count; i++) {
-        connect(run, run->rows.row[i].body);
+        advance_unite(run->energy.leader, run->rows.row[i].body);
     }
     for (int i = 0; i < frame->contacts; i++) {
-        connect(run, frame->contact[i].body);
+        advance_unite(run->energy.leader, frame->contact[i].body);
     }
     for (int i = 0; i < run->points.count; i++) {
-        bodies_of(run, i, body);
-        mark(run, body, drives(&frame->pair[run->points.point[i].pair].surface));
+        int pair = run->points.point[i].pair;
+        bodies_of(run, pair, body);
+        mark(run, body, drives(&frame->pair[pair].surface));
+    }
+    for (int i = 0; i < frame->pairs; i++) {
+        if (run->near[i].slowed) {
+            bodies_of(run, i, body);
+            mark(run, body, drives(&frame->pair[i].surface));
+        }
     }
     for (int i = 0; i < run->rows.count; i++) {
         mark(run, run->rows.row[i].body, true);
@@ -96,7 +91,7 @@ static void set_clusters(advance_run *run)
     for (int i = 0; i < frame->bodies; i++) {
         const double *v = frame->body[i].velocity;
         bool moves = !(frame->body[i].mass > 0) && dot6(v, v) > 0;
-        run->energy.cluster[leader_of(run->energy.leader, i)].driven |= moves;
+        run->energy.cluster[advance_first_of(run->energy.leader, i)].driven |= moves;
     }
 }
 
@@ -117,7 +112,7 @@ static double work_of(const advance_run *run, int i, double t)
 static void add_body(advance_run *run, int i, const double v[6], double after, double before)
 {
     const sprag_mover *mover = &run->frame->body[i];
-    cluster *c = &run->energy.cluster[leader_of(run->energy.leader, i)];
+    cluster *c = &run->energy.cluster[advance_first_of(run->energy.leader, i)];
     c->gain += after - before;
     c->energy += after;
     c->mass += mover->mass;
@@ -150,13 +145,13 @@ bool advance_find_costly(advance_run *run, bool *costly)
         double before = kinetic(run, i, mover->velocity);
         double work = work_of(run, i, run->attempt.length), force = norm3(mover->force);
         add_body(run, i, v, kinetic(run, i, v), before + work);
-        cluster *c = &run->energy.cluster[leader_of(run->energy.leader, i)];
+        cluster *c = &run->energy.cluster[advance_first_of(run->energy.leader, i)];
         double given =
             run->attempt.length * (dot6(mover->force, v) - dot6(mover->force, run->attempt.lag[i]));
         c->lift = fmax(c->lift, force > 0 ? (given - work) / force : 0);
     }
     for (int i = 0; i < run->frame->bodies; i++) {
-        const cluster *c = &run->energy.cluster[leader_of(run->energy.leader, i)];
+        const cluster *c = &run->energy.cluster[advance_first_of(run->energy.leader, i)];
         costly[i] = !c->driven && c->gain > c->energy - energy_of_centre(c) &&
                     c->lift > c->bodies * run->target;
         any |= costly[i];
@@ -174,7 +169,7 @@ void advance_note_energy(advance_run *run, double t)
 
 bool advance_is_driven(const advance_run *run, int body)
 {
-    return run->energy.cluster[leader_of(run->energy.leader, body)].driven;
+    return run->energy.cluster[advance_first_of(run->energy.leader, body)].driven;
 }
 
 void advance_limit_energy(advance_run *run)
@@ -187,7 +182,7 @@ void advance_limit_energy(advance_run *run)
     }
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *mover = &run->frame->body[i];
-        const cluster *c = &run->energy.cluster[leader_of(run->energy.leader, i)];
+        const cluster *c = &run->energy.cluster[advance_first_of(run->energy.leader, i)];
         if (c->driven || !(c->gain > slight * c->energy) || !(mover->mass > 0)) {
             continue;
         }

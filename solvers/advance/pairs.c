@@ -273,7 +273,7 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
     bool accepted = run->frame->pair[pair].state == SPRAG_PAIR_ACCEPTED;
     double band = accepted ? 2 * run->push.speed * run->left : 0;
     double most = 2 * closing(run, pair, reach) + touching + band;
-    near->fresh = near->closed = false;
+    near->fresh = near->closed = near->slowed = false;
     near->points = 0;
     if (near->clear > most) {
         return SPRAG_OK;

@@ -76,6 +76,7 @@ static bool slow_pair(advance_run *run, int pair, bool stand, bool *moved)
             slower = true;
         }
     }
+    run->near[pair].slowed |= slower;
     return slower;
 }
 
