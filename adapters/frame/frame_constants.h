@@ -21,9 +21,9 @@ static const double frame_reach_progress = 1.01;
 // the last attempt, a group with a body that moved farther stands still.
 enum { FRAME_SEARCHES = 3, FRAME_ATTEMPTS = 5 };
 
-// Share of the work that each attempt after the first may take. Larger: fast bodies that jam cost
-// more.
-static const double frame_work_again = 0.2;
+// Share of the work of a step: attempts share it, and each may take so much at least. Larger: fast
+// bodies that jam cost more; smaller: they stand still for longer.
+static const double frame_least_work = 0.2;
 
 // Epsilon: pairs whose boxes are so near each other are found.
 static const double frame_pair_margin = 4;

@@ -1,6 +1,7 @@
 // The step: bodies from ODE, pairs, the frame of each group, and back into ODE.
 #include "frame_run.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool in_group(step *s, int island, int group)
@@ -41,9 +42,10 @@ typedef struct method {
     bool is_compliant, is_last;
 } method;
 
-static method method_of(const ode_advance *a, int attempt)
+// left: share of the work of the step.
+static method method_of(const ode_advance *a, int attempt, double left)
 {
-    const double work = attempt > 0 ? frame_work_again : 1;
+    const double work = fmax(left, frame_least_work);
     method m = {.advance = a->input.options,
                 .is_compliant = a->input.compliant != NULL,
                 .is_last = attempt + 1 == FRAME_ATTEMPTS};
@@ -105,10 +107,11 @@ static void advance_group(step *s, const members *m, int leader, const method *b
     }
 }
 
-static bool advance_groups(step *s, int attempt, bool *again)
+// *left: share of the work of the step, before and after.
+static bool advance_groups(step *s, int attempt, double *left, bool *again)
 {
     members m;
-    const method by = method_of(s->a, attempt);
+    const method by = method_of(s->a, attempt, *left);
     if (!step_sort_members(s, &m)) {
         return false;
     }
@@ -119,6 +122,7 @@ static bool advance_groups(step *s, int attempt, bool *again)
             advance_group(s, &m, i, &by, again);
         }
     }
+    *left = by.is_compliant ? 0 : *left - s->a->results.stats.work * fmax(*left, frame_least_work);
     return !s->failed;
 }
 
@@ -127,6 +131,7 @@ static bool run(step *s)
     ode_advance_results *results = &s->a->results;
     sprag_advance_stats before = results->stats;
     sprag_compliant_stats compliant_before = results->compliant_stats;
+    double left = 1;
     bool again = true;
     if (!step_pull_bodies(s) || !step_pull_answers(s)) {
         return false;
@@ -138,6 +143,7 @@ static bool run(step *s)
         }
         again = false;
         results->stats = before;
+        results->stats.work = 0;
         results->compliant_stats = compliant_before;
         results->contacts = results->rows = results->given_contacts = 0;
         results->dropped_contacts = 0;
@@ -152,7 +158,7 @@ static bool run(step *s)
         if (results->sleepers > 0) {
             return true;
         }
-        if (!advance_groups(s, i, &again)) {
+        if (!advance_groups(s, i, &left, &again)) {
             return false;
         }
         again &= i + 1 < FRAME_ATTEMPTS;

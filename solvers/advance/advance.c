@@ -25,6 +25,7 @@ static bool take_scratch(advance_run *run)
     run->attempt.motion = SPRAG_TAKE(scratch, frame->bodies, sprag_motion);
     run->inertia = SPRAG_TAKE(scratch, frame->bodies, *run->inertia);
     run->inverse = SPRAG_TAKE(scratch, frame->bodies, *run->inverse);
+    run->assembly = SPRAG_TAKE_RAW(scratch, frame->bodies, int);
     run->attempt.velocity = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.velocity);
     run->attempt.flies = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->attempt.lag = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.lag);
@@ -175,6 +176,7 @@ sprag_result advance_close(advance_run *run, sprag_result result)
         memcpy(frame->body, run->before, (size_t)frame->bodies * sizeof *run->before);
     }
     run->stats->frames++;
+    run->stats->work = fmax(run->stats->work, 1 - run->work_left / run->work_given);
     return result;
 }
 

@@ -46,6 +46,7 @@ typedef struct sprag_advance_stats { // add up over frames
     long solves, failed; // contact solves; failed: bodies moved on without impulses, while safe
     double energy_gain; // J, largest gain by a solve without restitution, motors and given contacts
     double error;       // m, largest estimate of a sub-step
+    double work;        // largest share of its work that a frame took
     sprag_stats solve;  // the last
 } sprag_advance_stats;
 

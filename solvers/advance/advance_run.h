@@ -153,6 +153,7 @@ typedef struct advance_run {
     sprag_pose *pose;     // colliders, now; by the scan
     double (*inertia)[9]; // kg m^2, bodies, world axes; by advance_look, energy.c
     double (*inverse)[9]; // of these at the start of the sub-step, 0: none; by advance_look
+    int *assembly; // bodies: the first of those that joints without play connect it to; likewise
     // the course of the frame, by advance.c and substep.c:
     double time, left;                        // s, done and to go
     double floor;                             // s, no sub-step is planned shorter

@@ -49,6 +49,7 @@ static void set_target(const advance_projection *p, const advance_point *point,
 static void set_normal(advance_constraint *l, int side, const double normal[3], const double arm[3])
 {
     double J[6];
+    l->presses = true;
     point_jacobian(arm, normal, J);
     add_scaled(l->jacobian[side], side ? -1 : 1, J, 6);
 }
@@ -194,6 +195,31 @@ static bool add_blocking(advance_projection *p)
     return p->waiting > 0 || declined;
 }
 
+// Rounds of projection, certificates and constraints of what blocks. as_solved: the motion is first
+// certified as it was solved. true: another solve comes first, with contacts that this has found,
+// or, of what settles, with friction bounds of better forces.
+static bool project(advance_projection *p, bool as_solved)
+{
+    advance_run *run = p->run;
+    const int points = run->points.count;
+    for (int round = 0; round < ADVANCE_ROUNDS; round++) {
+        if (!as_solved) {
+            advance_project(p);
+        }
+        advance_certify(run, run->attempt.length, round == 0 ? NULL : p->moved);
+        memset(p->moved, 0, (size_t)run->frame->bodies * sizeof *p->moved);
+        bool apart = run->attempt.safe >= run->attempt.length && p->waiting == 0;
+        if (apart || p->budget <= 0 || advance_is_spent(run) || !add_blocking(p)) {
+            break;
+        }
+        if (as_solved && (run->settling || run->points.count > points) && run->work_left > 0) {
+            return true;
+        }
+        as_solved = false;
+    }
+    return false;
+}
+
 sprag_result advance_plan_coarse(advance_run *run, double longest)
 {
     run->attempt.has_guess = false;
@@ -210,22 +236,10 @@ sprag_result advance_plan_coarse(advance_run *run, double longest)
         if (result != SPRAG_OK) {
             return result;
         }
-        for (int round = 0; round < (pass == 0 ? 1 : ADVANCE_ROUNDS); round++) {
-            if (pass > 0) { // the first pass only finds points
-                advance_project(&p);
-            }
-            advance_certify(run, longest, round == 0 ? NULL : p.moved);
-            memset(p.moved, 0, (size_t)run->frame->bodies * sizeof *p.moved);
-            if (run->attempt.safe >= longest || p.budget <= 0 || advance_is_spent(run) ||
-                !add_blocking(&p)) {
-                break;
-            }
-        }
-        bool apart = run->attempt.safe >= longest, more = run->points.count > points;
+        bool again = project(&p, pass == 0), more = run->points.count > points;
+        bool apart = run->attempt.safe >= longest;
         // Bodies that cannot pay for the projection are solved again with the contacts found.
-        bool done = pass == 0 ? apart && p.waiting == 0
-                              : !more || (apart && !advance_find_costly(run, run->work.moved));
-        if (done) {
+        if (!again && (!more || (apart && !advance_find_costly(run, run->work.moved)))) {
             break;
         }
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "linalg.h"
+#include "pair_contact.h"
 #include "stribeck.h"
 
 double advance_constraint_rate(const advance_projection *p, const advance_constraint *l)
@@ -128,21 +129,26 @@ static double energy_speed(const advance_run *run, int body, const double v[6])
 }
 
 // If the points cannot all stay apart, the projection would move bodies without end: a body may be
-// moved no farther than it, or a body that it touches, would have moved.
+// moved no farther than it, or a body that it touches, would have moved. Joints pass motion on: of
+// bodies that they join the fastest counts, and all are restrained by the same share.
 static void set_farthest(advance_projection *p)
 {
     const advance_run *run = p->run;
+    const int *assembly = run->assembly;
     double *speed = p->speed;
     for (int i = 0; i < run->frame->bodies; i++) {
         memcpy(p->solved[i], run->attempt.motion[i].velocity, sizeof p->solved[i]);
-        speed[i] = energy_speed(run, i, p->solved[i]);
+        speed[assembly[i]] = fmax(speed[assembly[i]], energy_speed(run, i, p->solved[i]));
+    }
+    for (int i = 0; i < run->frame->bodies; i++) {
         p->farthest[i] = speed[i] + advance_farther * (p->tolerance + p->excess);
     }
     for (int i = 0; i < p->constraints; i++) {
         const int *body = p->constraint[i].body;
         for (int side = 0; side < 2 && body[!side] != SPRAG_STATIC; side++) {
             if (body[side] != SPRAG_STATIC) {
-                p->farthest[body[side]] = fmax(p->farthest[body[side]], speed[body[!side]]);
+                double *farthest = &p->farthest[assembly[body[side]]];
+                *farthest = fmax(*farthest, speed[assembly[body[!side]]]);
             }
         }
     }
@@ -150,16 +156,25 @@ static void set_farthest(advance_projection *p)
 
 static void restrain(advance_projection *p)
 {
-    for (int i = 0; i < p->run->frame->bodies; i++) {
-        double *v = p->run->attempt.motion[i].velocity, change[6];
-        for (int k = 0; k < 6; k++) {
-            change[k] = v[k] - p->solved[i][k];
+    const advance_run *run = p->run;
+    const int bodies = run->frame->bodies, *assembly = run->assembly;
+    double *share = p->share;
+    for (int i = 0; i < bodies; i++) {
+        share[i] = 1;
+    }
+    for (int i = 0; i < bodies; i++) {
+        double change[6], most = p->farthest[assembly[i]];
+        memcpy(change, run->attempt.motion[i].velocity, sizeof change);
+        add_scaled(change, -1, p->solved[i], 6);
+        double size = energy_speed(run, i, change);
+        share[assembly[i]] = fmin(share[assembly[i]], size > most ? most / size : 1);
+    }
+    for (int i = 0; i < bodies; i++) {
+        double part = share[assembly[i]], *v = run->attempt.motion[i].velocity;
+        for (int k = 0; part < 1 && k < 6; k++) {
+            v[k] = p->solved[i][k] + part * (v[k] - p->solved[i][k]);
         }
-        double most = p->farthest[i], size = energy_speed(p->run, i, change);
-        for (int k = 0; size > most && k < 6; k++) {
-            v[k] = p->solved[i][k] + most / size * change[k];
-        }
-        p->moved[i] |= size > most;
+        p->moved[i] |= part < 1;
     }
 }
 
@@ -175,7 +190,8 @@ bool advance_projection_take(advance_projection *p)
     p->of_point = SPRAG_TAKE_RAW(scratch, p->room, int);
     p->first = SPRAG_TAKE_RAW(scratch, frame->bodies, int);
     p->moved = SPRAG_TAKE(scratch, frame->bodies, bool);
-    p->speed = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
+    p->speed = SPRAG_TAKE(scratch, frame->bodies, double);
+    p->share = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
     p->solved = SPRAG_TAKE_RAW(scratch, frame->bodies, *p->solved);
     p->farthest = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
     if (scratch->failed) {
@@ -197,21 +213,51 @@ void advance_projection_begin(advance_projection *p)
     }
 }
 
-// All constraints at once, from the motion before the projection. false: it has failed, and nothing
-// is changed.
+// The contact, without friction, of a constraint along a normal.
+static sprag_contact contact_of(const advance_constraint *l, double step)
+{
+    static const double any[3] = {0};
+    sprag_contact contact = {.body = {l->body[0], l->body[1]},
+                             .bias = l->wanted,
+                             .softening = 1,
+                             .guess = {l->force / step}};
+    for (int side = 0; side < 2; side++) {
+        cross3(l->jacobian[side], l->jacobian[side] + 3, contact.arm[side]);
+    }
+    sprag_contact_frame(l->jacobian[0], any, contact.frame);
+    return contact;
+}
+
+static sprag_row row_of(const advance_constraint *l, double step)
+{
+    sprag_row row = {.body = {l->body[0], l->body[1]},
+                     .bias = l->wanted,
+                     .lo = l->lo,
+                     .hi = l->hi,
+                     .guess = l->force / step};
+    memcpy(row.jacobian, l->jacobian, sizeof row.jacobian);
+    return row;
+}
+
+// All constraints at once, from the motion before the projection. Those along normals are contacts:
+// the solver brings rows of one sign to a root only where they are few. false: it has failed, and
+// nothing is changed.
 static bool solve_directly(advance_projection *p)
 {
     advance_run *run = p->run;
+    sprag_scratch *scratch = run->solving;
     const int bodies = run->frame->bodies;
     const double step = run->attempt.length;
-    sprag_body *body = SPRAG_TAKE(run->solving, bodies, sprag_body);
-    sprag_row *row = SPRAG_TAKE(run->solving, p->constraints, sprag_row);
-    sprag_solution to = {.velocity = SPRAG_TAKE(run->solving, bodies, double[6]),
-                         .row_force = SPRAG_TAKE(run->solving, p->constraints, double)};
+    sprag_body *body = SPRAG_TAKE(scratch, bodies, sprag_body);
+    sprag_row *row = SPRAG_TAKE_RAW(scratch, p->constraints, sprag_row);
+    sprag_contact *contact = SPRAG_TAKE_RAW(scratch, p->constraints, sprag_contact);
+    sprag_solution to = {.velocity = SPRAG_TAKE(scratch, bodies, double[6]),
+                         .contact_force = SPRAG_TAKE(scratch, p->constraints, double[6]),
+                         .row_force = SPRAG_TAKE(scratch, p->constraints, double)};
     double left = run->work_left;
     sprag_stribeck_options options = run->options->solver;
     options.work_left = &left;
-    if (run->solving->failed) {
+    if (scratch->failed) {
         return false;
     }
     for (int i = 0; i < bodies; i++) {
@@ -220,18 +266,17 @@ static bool solve_directly(advance_projection *p)
         memcpy(body[i].velocity, p->solved[i], sizeof body[i].velocity);
         memcpy(body[i].free_velocity, p->solved[i], sizeof body[i].free_velocity);
     }
-    sprag_problem problem = {.step = step, .bodies = bodies, .body = body, .row = row};
+    sprag_problem problem = {
+        .step = step, .bodies = bodies, .body = body, .contact = contact, .row = row};
     for (int i = 0; i < p->constraints; i++) {
         const advance_constraint *l = &p->constraint[i];
-        sprag_row *to_row = &row[problem.rows++];
-        *to_row = (sprag_row){.body = {l->body[0], l->body[1]},
-                              .bias = l->wanted,
-                              .lo = l->lo,
-                              .hi = l->hi,
-                              .guess = l->force / step};
-        memcpy(to_row->jacobian, l->jacobian, sizeof to_row->jacobian);
+        if (l->presses) {
+            contact[problem.contacts++] = contact_of(l, step);
+        } else {
+            row[problem.rows++] = row_of(l, step);
+        }
     }
-    sprag_result result = sprag_stribeck_solve(&problem, &options, run->solving, &to, NULL);
+    sprag_result result = sprag_stribeck_solve(&problem, &options, scratch, &to, NULL);
     advance_spend(run, run->work_left - left);
     if (result != SPRAG_OK) {
         return false;
@@ -241,17 +286,17 @@ static bool solve_directly(advance_projection *p)
         p->moved[i] |= memcmp(v, to.velocity[i], sizeof to.velocity[i]) != 0;
         memcpy(v, to.velocity[i], sizeof to.velocity[i]);
     }
-    for (int i = 0; i < p->constraints; i++) {
+    for (int i = 0, contacts = 0, rows = 0; i < p->constraints; i++) {
         advance_constraint *l = &p->constraint[i];
-        l->force = to.row_force[i] * step;
+        l->force = step * (l->presses ? to.contact_force[contacts++][0] : to.row_force[rows++]);
         l->queued = false;
     }
     p->waiting = 0;
     return true;
 }
 
-// Along chains and round loops of joints relaxation takes too long. They are solved even if nothing
-// is queued: what the tolerance leaves adds up, to 17 instead of 5 mm in the tracks of a vehicle.
+// Along chains and round loops of joints relaxation takes too long, and what its tolerance leaves
+// adds up.
 void advance_project(advance_projection *p)
 {
     bool jointed = p->run->rows.count > 0;

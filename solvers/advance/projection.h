@@ -17,6 +17,7 @@ typedef struct advance_constraint {
     double short_by, off_by; // m/s, rad/s: less short of the target, and a force that is off by
                              // less, is left alone
     double lo, hi;
+    bool presses; // along a normal: it is a contact
     double force;
     int next[2]; // constraint of the same body, -1: none
     bool queued;
@@ -35,8 +36,10 @@ typedef struct advance_projection { // in the scratch of the solve
     long rates;                // that have been found
     double tolerance, excess;  // m/s, of violations; that points are separated by beyond the target
     double (*solved)[6];       // m/s, rad/s, bodies: the motion before the projection
-    double *speed;             // m/s, bodies: of that motion
-    double *farthest;          // m/s, bodies: that the projection may change the motion by
+    // of assemblies (advance_run), at their first bodies:
+    double *speed;    // m/s, of that motion, fastest
+    double *farthest; // m/s, that the projection may change it by
+    double *share;    // of the change, that it keeps to that by
 } advance_projection;
 
 // Takes the scratch for `room` constraints. false: no memory.

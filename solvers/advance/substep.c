@@ -134,6 +134,28 @@ void advance_move(advance_run *run)
     run->left = run->left > 1e-9 * run->frame->step ? run->left : 0;
 }
 
+// Bodies that a row holds by any force move as one.
+static void set_assemblies(advance_run *run)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->assembly[i] = i;
+    }
+    for (int i = 0; i < run->rows.count; i++) {
+        const sprag_row *row = &run->rows.row[i];
+        const int *body = row->body;
+        bool moves = true; // both are moved by forces
+        for (int side = 0; side < 2; side++) {
+            moves = moves && body[side] != SPRAG_STATIC && run->frame->body[body[side]].mass > 0;
+        }
+        if (moves && (isinf(row->lo) || isinf(row->hi))) {
+            advance_unite(run->assembly, body);
+        }
+    }
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->assembly[i] = advance_first_of(run->assembly, i);
+    }
+}
+
 sprag_result advance_look(advance_run *run, double longest)
 {
     const sprag_frame_calls *calls = run->calls;
@@ -151,6 +173,7 @@ sprag_result advance_look(advance_run *run, double longest)
     if (run->rows.count < 0) {
         return SPRAG_NO_MEMORY;
     }
+    set_assemblies(run);
     if (run->rows.count > run->rows.room) {
         run->rows.force = SPRAG_TAKE(run->scratch, run->rows.count, double);
         run->rows.room = run->rows.count;

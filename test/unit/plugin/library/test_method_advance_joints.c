@@ -133,6 +133,95 @@ START_TEST(heavy_ball_stays_on_its_chain)
 }
 END_TEST
 
+// A vehicle of 100 kg on a track of 24 links about two wheels, one of which drives, for 2 s at
+// steps of 10 and 16.7 ms: the joints stay together, nothing stands still.
+enum { TRACK = 24 };
+static const double axle = 1, wheel = 0.19, around = 0.22; // m
+
+// The point of the track at a share of its length, about the middle of the vehicle.
+static void on_track(double share, double at[2])
+{
+    double arc = M_PI * around, along = share * 2 * (axle + arc), side = 1;
+    if (along >= axle + arc) {
+        along -= axle + arc;
+        side = -1;
+    }
+    double angle = fmax(0, along - axle) / around;
+    at[0] = side * (fmin(along, axle) - axle / 2 + around * sin(angle));
+    at[1] = -side * around * cos(angle);
+}
+
+static dJointID hinge_between(scene *s, dBodyID a, dBodyID b, double x, double z)
+{
+    dJointID hinge = hinge_at(s, a, x, 0, z);
+    dJointAttach(hinge, a, b);
+    dJointSetHingeAnchor(hinge, x, 0, z);
+    dJointSetHingeAxis(hinge, 0, 1, 0);
+    return hinge;
+}
+
+static void add_track(scene *s, double height, dJointID *hinge)
+{
+    dBodyID link[TRACK];
+    for (int i = 0; i < TRACK; i++) {
+        double from[2], to[2];
+        dMatrix3 turned;
+        on_track(i / (double)TRACK, from);
+        on_track((i + 1) % TRACK / (double)TRACK, to);
+        double dx = to[0] - from[0], dz = to[1] - from[1];
+        dGeomID shoe = dCreateBox(s->space, 0.95 * hypot(dx, dz), 0.4, 0.02);
+        dGeomSetCategoryBits(shoe, 2); // links do not touch each other
+        dGeomSetCollideBits(shoe, 1);
+        link[i] = body_at(s, shoe, from[0] + dx / 2, 0, height + from[1] + dz / 2);
+        dRFromAxisAndAngle(turned, 0, 1, 0, -atan2(dz, dx));
+        dBodySetRotation(link[i], turned);
+        if (i > 0) {
+            hinge[i] = hinge_between(s, link[i], link[i - 1], from[0], height + from[1]);
+        }
+    }
+    double closed[2];
+    on_track(0, closed);
+    hinge[0] = hinge_between(s, link[0], link[TRACK - 1], closed[0], height + closed[1]);
+}
+
+START_TEST(track_stays_together)
+{
+    static const double steps[] = {0.01, 1 / 60.0}, height = around + 0.01; // s, m
+    dJointID hinge[TRACK], drive = NULL;
+    dMass mass;
+    scene *s = open_scene("method=advance");
+    s->length = steps[_i];
+    s->surface.mu = 1;
+    dGeomSetCategoryBits(dCreatePlane(s->space, 0, 0, 1, 0), 1);
+    dBodyID hull = dBodyCreate(s->world);
+    dMassSetBoxTotal(&mass, 100, 1, 0.4, 0.2);
+    dBodySetMass(hull, &mass);
+    dBodySetPosition(hull, 0, 0, height);
+    for (int k = -1; k <= 1; k += 2) {
+        dGeomID round = dCreateSphere(s->space, wheel);
+        dGeomSetCategoryBits(round, 1);
+        drive = hinge_between(s, body_at(s, round, k * axle / 2, 0, height), hull, k * axle / 2,
+                              height);
+    }
+    dJointSetHingeParam(drive, dParamVel, 5);
+    dJointSetHingeParam(drive, dParamFMax, 20);
+    add_track(s, height, hinge);
+    double widest = 0;
+    for (double time = 0; time < 4; time += s->length) {
+        step(s);
+        for (int i = 0; i < TRACK; i++) {
+            dVector3 at[2];
+            dJointGetHingeAnchor(hinge[i], at[0]);
+            dJointGetHingeAnchor2(hinge[i], at[1]);
+            widest = fmax(widest, dCalcPointsDistance3(at[0], at[1]));
+        }
+    }
+    ck_assert_double_lt(widest, 0.004);
+    ck_assert_double_lt(stats_of(s).stalled, 1e-4);
+    close_scene(s);
+}
+END_TEST
+
 // The feedback of a joint is its load, also in a frame with events.
 START_TEST(joint_feedback_is_the_load)
 {
@@ -383,9 +472,10 @@ int main(void)
     Suite *suite = suite_create("method_advance_joints");
     ADD_TESTS(suite, "joints and surfaces", {joint_stops_act_in_time, 3},
               {arm_rests_at_its_stop, 1}, {fast_swings_win_nothing, 4},
-              {heavy_ball_stays_on_its_chain, 3}, {joint_feedback_is_the_load, 1},
-              {impacts_are_in_the_feedback, 1}, {shared_feedback_has_the_force_of_a_pair, 1},
-              {motor_drives, 2}, {motor_flings_into_ground, 2}, {car_slips_as_it_must, 1},
+              {heavy_ball_stays_on_its_chain, 3}, {track_stays_together, 2},
+              {joint_feedback_is_the_load, 1}, {impacts_are_in_the_feedback, 1},
+              {shared_feedback_has_the_force_of_a_pair, 1}, {motor_drives, 2},
+              {motor_flings_into_ground, 2}, {car_slips_as_it_must, 1},
               {directions_have_their_friction, 2}, {conveyor_carries, 1}, {bounces, 2},
               {sensors_let_pass, 1}, {platform_carries, 1});
     return run_suite(suite);
