@@ -8,9 +8,10 @@
 #include "linalg.h"
 #include "tolerances.h"
 
-// Cosine between the normals of two triangles, of which one has a corner in the other's mesh.
-// Greater: bodies that overlap deeply have no points; smaller: corners rub on what is beside them.
-static const double CORNER_LOOKS = 0.5;
+// Cosine between the way out of a mesh and a triangle of the other one that looks against it.
+// Greater: meshes that overlap deeply have too few points, or none; smaller: triangles rub on what
+// is beside them.
+static const double LOOKS = 0.2;
 
 void sprag_ode_into_axes(const ode_mesh_collision *c, int side, const double at[3], double local[3])
 {
@@ -210,25 +211,17 @@ static bool is_of_surface(const ode_mesh_collision *c, int side, const ode_trian
     return !in_front;
 }
 
-// May a shape that is a triangle of a mesh have this gap? Its normal is one of the surface, or, of
-// bodies that overlap deeper, the triangle looks against it: a corner that is in the other mesh has
-// its way out.
+// May a shape that is a triangle of a mesh have this gap? The triangle looks against its normal, or
+// that is one of the surface there.
 static bool is_of_piece(const ode_mesh_collision *c, const sprag_gap *gap)
 {
     if (!c->piece) {
         return true;
     }
-    bool corner = false;
-    double at[3], from[3], normal[3];
-    sprag_ode_into_axes(c, !c->side, gap->point[!c->side], at);
-    for (int k = 0; k < 3 && !corner; k++) {
-        subtract3(at, c->piece->corner[k], from);
-        corner = dot3(from, from) <= ODE_SAME_POINT * ODE_SAME_POINT;
-    }
+    double normal[3];
     mul33_transposed(c->geom[!c->side].pose.rotation, gap->normal, normal);
     const double against = (c->side ? -1 : 1) * dot3(normal, c->piece->normal);
-    return (corner && against > CORNER_LOOKS * norm3(c->piece->normal)) ||
-           is_of_surface(c, !c->side, c->piece, gap);
+    return against > LOOKS * norm3(c->piece->normal) || is_of_surface(c, !c->side, c->piece, gap);
 }
 
 typedef struct way { // to the mesh, from a point of the shape
@@ -300,8 +293,11 @@ static bool add_beneath(ode_mesh_collision *c, const ode_triangle *triangle, con
         gap.point[!c->side][k] = world[k];
         gap.point[c->side][k] = world[k] + out.length * outwards[k];
     }
-    return !is_of_piece(c, &gap) ||
-           sprag_ode_add_mesh_points(c, out.triangle->number, &gap, &(sprag_manifold){0});
+    if (is_of_piece(c, &gap)) {
+        return sprag_ode_add_mesh_points(c, out.triangle->number, &gap, &(sprag_manifold){0});
+    }
+    c->all->left_out = true;
+    return true;
 }
 
 // Is a point of a manifold by the front on the triangle, and no deeper there than the shapes are?

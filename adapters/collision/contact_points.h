@@ -19,6 +19,7 @@ typedef struct ode_points { // in scratch
     double together; // m, apart by less: one point
     ode_point *point;
     int count, room;
+    bool left_out; // of two meshes: points whose normals are not of both
 } ode_points;
 
 // The place of the points between the two surfaces.
@@ -86,7 +87,8 @@ void sprag_ode_into_axes(const ode_mesh_collision *c, int side, const double wor
 // no memory.
 bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, int most, bool any);
 
-// The same of two meshes; collide_meshes.c.
+// The same of two meshes; collide_meshes.c. false, too: too many triangles, or they
+// overlap so deeply that no point has a normal of both.
 bool sprag_ode_collide_meshes(ode_points *all, const ode_geom geom[2], int most, bool any);
 
 #endif
