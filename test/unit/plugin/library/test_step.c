@@ -821,29 +821,6 @@ START_TEST(a_settled_scene_allocates_nothing)
 }
 END_TEST
 
-// Not but for rounding: velocities that decay must not be kept, or bodies swing through their
-// place.
-START_TEST(what_rests_stops)
-{
-    static const char *const resting[] = {"heavy", "stack"};
-    sprag_scene model;
-    ck_assert(sprag_scene_open(&model, sprag_model_find(resting[_i]), 0));
-    scene s = {.world = model.world, .space = model.space, .contacts = model.contacts};
-    configure(s.world, "method=stribeck");
-    for (int i = 0; i < 1000; i++) {
-        dSpaceCollide(s.space, &s, touch);
-        dWorldStep(s.world, step);
-        dJointGroupEmpty(s.contacts);
-        for (int b = 0; b < model.bodies && i >= 900; b++) {
-            ck_assert_double_eq(dCalcVectorLength3(dBodyGetLinearVel(model.body[b])), 0);
-            ck_assert_double_eq(dCalcVectorLength3(dBodyGetAngularVel(model.body[b])), 0);
-        }
-    }
-    ck_assert_int_eq(statistics_of(s.world).strategy, SPRAG_STRATEGY_KEPT);
-    sprag_scene_close(&model);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("step");
@@ -852,12 +829,11 @@ int main(void)
                    {joint_holds_as_well_as_in_stock, JOINT_KINDS * JOINT_LIKES},
                    {free_bodies_fly_as_in_stock, 1}, {small_forces_count_at_any_speed, 4},
                    {little_friction_counts_at_any_speed, 3}, {a_kinematic_body_carries_others, 1});
-    ADD_TESTS_WITH(suite, "besides", setup, teardown, {bodies_sleep_and_wake_as_in_stock, 1},
-                   {moved_callbacks_come_in_stocks_order, 1},
-                   {contact_feedback_carries_the_weight, 1},
-                   {shared_feedback_is_that_of_stocks_joint, 2 * SHARINGS},
-                   {quick_step_draws_stocks_random_numbers, 1},
-                   {a_settled_scene_allocates_nothing, SETTLING}, {what_rests_stops, 2});
+    ADD_TESTS_WITH(
+        suite, "besides", setup, teardown, {bodies_sleep_and_wake_as_in_stock, 1},
+        {moved_callbacks_come_in_stocks_order, 1}, {contact_feedback_carries_the_weight, 1},
+        {shared_feedback_is_that_of_stocks_joint, 2 * SHARINGS},
+        {quick_step_draws_stocks_random_numbers, 1}, {a_settled_scene_allocates_nothing, SETTLING});
     ADD_TESTS_WITH(suite, "what goes wrong", setup, teardown, {bodies_without_a_problem_fly, 2},
                    {bodies_without_a_finite_solution_fly, 2},
                    {rows_that_depend_on_one_another_hold, EVERY_METHOD},
