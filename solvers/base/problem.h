@@ -86,7 +86,7 @@ typedef struct sprag_memory {
     int failures;           // of known forces; each success takes one away
     sprag_strategy last;    // strategy of the last solve
     bool runs;              // the interior-point method solved it last, and goes first
-    bool rests;             // the last solve hardly changed velocities
+    bool rests;             // the last solve took the forces before it without an update
 } sprag_memory;
 
 typedef struct sprag_solution {

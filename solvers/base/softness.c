@@ -4,27 +4,28 @@
 
 #include "linalg.h"
 
-sprag_softness sprag_problem_softness(const sprag_problem *problem, double normal, double row)
+double sprag_problem_scale(const sprag_problem *problem)
 {
-    sprag_softness s = {
-        .step = problem->step, .normal = normal, .row = row, .least_change = INFINITY};
-    double fastest = 0, change = 0; // squares
+    double fastest = 0, change = 0;
     for (int i = 0; i < problem->bodies; i++) {
         const sprag_body *body = &problem->body[i];
         double gain[3];
-        fastest = sprag_larger(dot3(body->velocity, body->velocity), fastest);
-        if (body->mass > 0) {
-            subtract3(body->free_velocity, body->velocity, gain);
-            double square = dot3(gain, gain);
-            change = sprag_larger(square, change);
-            s.least_change = sprag_smaller(square, s.least_change);
-            s.heaviest = sprag_larger(body->mass, s.heaviest);
-        }
+        subtract3(body->free_velocity, body->velocity, gain);
+        fastest = fmax(fastest, norm3(body->velocity));
+        change = fmax(change, body->mass > 0 ? norm3(gain) : 0);
     }
-    s.least_change = sqrt(s.least_change);
-    s.scale = sprag_larger(sqrt(change), SPRAG_FASTEST_SHARE * sqrt(fastest));
-    s.scale = s.scale > 0 ? s.scale : 1;
+    double scale = fmax(change, SPRAG_FASTEST_SHARE * fastest);
+    return scale > 0 ? scale : 1;
+}
+
+sprag_softness sprag_problem_softness(const sprag_problem *problem, double normal, double row)
+{
+    sprag_softness s = {
+        .step = problem->step, .scale = sprag_problem_scale(problem), .normal = normal, .row = row};
     s.fall = s.scale * s.step;
+    for (int i = 0; i < problem->bodies; i++) {
+        s.heaviest = fmax(s.heaviest, problem->body[i].mass);
+    }
     return s;
 }
 
@@ -42,7 +43,7 @@ double sprag_softness_for_sweeps(double normal, const sprag_problem *problem)
 // bounds the one, and what a body falls in a step, relative to its size, the other.
 static double unit(const sprag_softness *s, double w)
 {
-    return sprag_smaller(w, SPRAG_SOFT_HEAVIEST / s->heaviest);
+    return fmin(w, SPRAG_SOFT_HEAVIEST / s->heaviest);
 }
 
 double sprag_contact_yield(const sprag_softness *s, const sprag_contact *contact, double w)
@@ -50,15 +51,13 @@ double sprag_contact_yield(const sprag_softness *s, const sprag_contact *contact
     if (!(w > 0)) {
         return INFINITY;
     }
-    double lever = sqrt(sprag_larger(dot3(contact->arm[0], contact->arm[0]),
-                                     dot3(contact->arm[1], contact->arm[1])));
+    double lever = fmax(norm3(contact->arm[0]), norm3(contact->arm[1]));
     double share = contact->softening;
     if (lever > 0 && s->fall > SPRAG_SOFT_FALL * lever) {
         share *= SPRAG_SOFT_FALL * lever / s->fall;
     }
-    double soft =
-        s->normal > 0 ? sprag_larger(s->normal * share, SPRAG_SOFT_LEAST) * unit(s, w) : 0;
-    return sprag_larger(contact->compliance / s->step, soft);
+    double soft = s->normal > 0 ? fmax(s->normal * share, SPRAG_SOFT_LEAST) * unit(s, w) : 0;
+    return fmax(contact->compliance / s->step, soft);
 }
 
 double sprag_contact_stiffness(const sprag_softness *s, const sprag_contact *contact, double w)
@@ -80,5 +79,5 @@ double sprag_row_yield(const sprag_softness *s, const sprag_problem *problem, co
             }
         }
     }
-    return unit > 0 ? sprag_larger(row->compliance / s->step, s->row * unit) : INFINITY;
+    return unit > 0 ? fmax(row->compliance / s->step, s->row * unit) : INFINITY;
 }

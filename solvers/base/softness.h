@@ -6,6 +6,10 @@
 
 #include "problem.h"
 
+// The step changes velocities by so much, m/s: the fastest change of a body without contacts and
+// rows, or a hundredth of the fastest body; 1 if nothing moves.
+double sprag_problem_scale(const sprag_problem *problem);
+
 // Of the fastest body speed: the least speed scale of a step, where forces change velocities less.
 // Larger: fast bodies stick earlier.
 #define SPRAG_FASTEST_SHARE 1e-2
@@ -27,14 +31,12 @@
 
 // The softness of a problem, once for all its contacts and rows.
 typedef struct sprag_softness {
-    double step;  // s
-    double scale; // m/s, that the step changes: the fastest change of a body without contacts
-                  // and rows, or a hundredth of the fastest body; 1 if nothing moves
-    double least_change; // m/s, the slowest change of a body without contacts and rows
-    double normal;       // share of the inverse mass of a contact's normal
-    double row;          // the same of rows and of friction
-    double heaviest;     // kg, of the bodies: softness under a load grows no further with it
-    double fall;         // m, what a body falls in a step
+    double step;     // s
+    double scale;    // m/s, sprag_problem_scale
+    double normal;   // share of the inverse mass of a contact's normal
+    double row;      // the same of rows and of friction
+    double heaviest; // kg, of the bodies: softness under a load grows no further with it
+    double fall;     // m, what a body falls in a step
 } sprag_softness;
 
 sprag_softness sprag_problem_softness(const sprag_problem *problem, double normal, double row);

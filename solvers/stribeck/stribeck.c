@@ -136,19 +136,15 @@ static double kinetic_energy(const sprag_body *body, const double v[6])
     return body->mass > 0 ? (body->mass * dot3(v, v) + dot3(v + 3, L)) / 2 : 0;
 }
 
-// No body has more kinetic energy than if it moved at this speed: in the solution, or (NULL) before
-// the step; or than of what the solution changes.
-static bool is_slow(const sprag_problem *problem, const sprag_solution *solution, bool changes,
-                    double speed)
+// No body has more kinetic energy than if it moved by what a step changes: in the solution, or
+// (NULL) before the step.
+static bool is_near_rest(const sprag_problem *problem, const sprag_solution *solution)
 {
+    double scale = sprag_problem_scale(problem);
     for (int b = 0; b < problem->bodies; b++) {
         const sprag_body *body = &problem->body[b];
-        double v[6];
-        memcpy(v, solution ? solution->velocity[b] : body->velocity, sizeof v);
-        if (changes) {
-            add_scaled(v, -1, body->velocity, 6);
-        }
-        if (kinetic_energy(body, v) > body->mass * speed * speed / 2) {
+        const double *v = solution ? solution->velocity[b] : body->velocity;
+        if (kinetic_energy(body, v) > body->mass * scale * scale / 2) {
             return false;
         }
     }
@@ -279,33 +275,33 @@ static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_opt
     return result;
 }
 
-// Error of forces that need no update, relative to what the step changes.
-static double known_error(const sprag_stribeck_options *options)
+// m/s: what the step changes of the body that it changes least, without contacts and rows.
+static double least_change(const sprag_problem *problem)
 {
-    return STRIBECK_FORCE_KNOWN * options->tolerance;
+    double least = INFINITY;
+    for (int b = 0; b < problem->bodies; b++) {
+        const sprag_body *body = &problem->body[b];
+        double gain[3];
+        subtract3(body->free_velocity, body->velocity, gain);
+        least = body->mass > 0 ? fmin(least, norm3(gain)) : least;
+    }
+    return least;
 }
 
-// Velocities and forces before the step; what is slower than they may err stops, or velocities that
-// decay would be kept as they are, past the place of rest. SPRAG_OK: they balance as well as known
-// forces do that need no update, and no body loses more momentum: it would lose it in every step,
-// however large the loads of others are. Nothing is assembled for it.
+// Velocities and forces before the step. SPRAG_OK: they balance as well as known forces do that
+// need no update, and no body loses more momentum: it would lose it in every step, however large
+// the loads of others are. Nothing is assembled for it.
 static sprag_result keep(const sprag_problem *problem, const sprag_stribeck_options *options,
-                         const sprag_scales *scales, sprag_best *best)
+                         sprag_best *best)
 {
     sprag_solution *room = sprag_best_room(best);
     if (!room) {
         return SPRAG_NO_MEMORY;
     }
-    const double most = known_error(options), slow = most * scales->soft.least_change;
     for (int b = 0; b < problem->bodies; b++) {
-        const sprag_body *body = &problem->body[b];
-        memcpy(room->velocity[b], body->velocity, sizeof room->velocity[b]);
-        if (body->mass > 0 &&
-            kinetic_energy(body, body->velocity) <= body->mass * slow * slow / 2) {
-            memset(room->velocity[b], 0, sizeof room->velocity[b]);
-        }
+        memcpy(room->velocity[b], problem->body[b].velocity, sizeof room->velocity[b]);
     }
-    const double at_rest = scales->stiction.at_rest;
+    const double at_rest = sprag_stribeck_scales(problem, options).stiction.at_rest;
     sprag_stats kept = {.strategy = SPRAG_STRATEGY_KEPT, .stiction_least = INFINITY};
     for (int i = 0; i < problem->contacts; i++) {
         const sprag_contact *contact = &problem->contact[i];
@@ -315,11 +311,9 @@ static sprag_result keep(const sprag_problem *problem, const sprag_stribeck_opti
         kept.stiction = fmax(kept.stiction, stiction);
         kept.stiction_least = fmin(kept.stiction_least, stiction);
     }
-    for (int i = 0; i < problem->rows; i++) {
-        room->row_force[i] = problem->row[i].guess;
-    }
+    const double most = STRIBECK_FORCE_KNOWN * options->tolerance;
     const sprag_residual found = sprag_best_measure(best);
-    if (!(found.relative <= most && found.momentum <= slow)) {
+    if (!(found.relative <= most && found.momentum <= most * least_change(problem))) {
         return SPRAG_NOT_CONVERGED;
     }
     sprag_best_take(best, &found, &kept);
@@ -331,6 +325,11 @@ static bool has_failed(sprag_result result)
     return result == SPRAG_NOT_CONVERGED || result == SPRAG_SINGULAR;
 }
 
+static bool left_near_rest(const sprag_best *best)
+{
+    return isfinite(best->stats.residual) && is_near_rest(best->problem, best->solution);
+}
+
 // An island, and what this solve has done so far.
 typedef struct island {
     const sprag_problem *problem;
@@ -338,17 +337,9 @@ typedef struct island {
     sprag_best *best;
     sprag_stats *stats;
     sprag_memory *memory;
-    double scale;                    // m/s, that the step changes
     bool stacked;                    // face on face or in trees: likely to rest
     double known, interior, settled; // work of the direct methods, products of blocks
 } island;
-
-// At most as fast as what the step changes.
-static bool left_near_rest(const island *b)
-{
-    return isfinite(b->best->stats.residual) &&
-           is_slow(b->problem, b->best->solution, false, b->scale);
-}
 
 // Without work left not even the matrix is assembled.
 static sprag_result try_directly(island *b, unsigned attempts, double most, double *work)
@@ -367,7 +358,7 @@ static sprag_result try_interior(island *b, double most)
     sprag_memory *memory = b->memory;
     sprag_result result = try_directly(b, SPRAG_ATTEMPT_INTERIOR, most, &b->interior);
     memory->interior -= b->options->exact && result == SPRAG_OK ? 0 : b->interior;
-    memory->runs = result == SPRAG_OK && left_near_rest(b) &&
+    memory->runs = result == SPRAG_OK && left_near_rest(b->best) &&
                    memory->interior > -STRIBECK_LONGEST_RUN * b->interior;
     return result;
 }
@@ -396,8 +387,9 @@ static void settle_known(island *b, bool pays)
 // account of work in the island's memory: what does not pay is charged, and the method waits until
 // a share of the work of the others has paid for it. So failures take at most that share in the
 // long run; before it waits, the interior-point method may owe what brings a tower to rest.
-// What solved the island last goes first. Near rest velocities and forces are kept, without a look
-// at the matrix, while they balance after a step that hardly changed them. Known forces go
+// What solved the island last goes first. Velocities and forces of contacts are kept, without a
+// look at the matrix, while they balance after a step in which known forces took no update. They
+// creep by the stiction tolerance, so not what joints hold, which stands still. Known forces go
 // first near rest, in one body alone, where contacts have a stiffness of their own, and where
 // joints hold bodies (but in a first touch, which knows no force of a contact); the interior-point
 // method near rest, until known forces solve it or it owes too much. Otherwise sweeps go first.
@@ -417,14 +409,12 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
     const int moving = count_moving(problem), laws = problem->contacts + problem->rows;
     const bool trees = problem->rows == 0 && contacts_form_trees(problem, moving);
-    const sprag_scales scales = sprag_stribeck_scales(problem, options);
-    const double scale = scales.soft.scale;
-    const bool cheap = trees || problem->rows > 0, near = is_slow(problem, NULL, false, scale);
+    const bool cheap = trees || problem->rows > 0, near = is_near_rest(problem, NULL);
     const bool stacked = trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * moving;
     const bool goes_on = // a direct method solved it last
         memory->last != SPRAG_STRATEGY_NONE && memory->last != SPRAG_STRATEGY_GAUSS_SEIDEL;
     const double most = STRIBECK_AFFORDABLE_SWEEPS * laws, brief = STRIBECK_BRIEF_SWEEPS * laws;
-    island b = {problem, options, best, stats, memory, scale, stacked, 0, 0, 0};
+    island b = {problem, options, best, stats, memory, stacked, 0, 0, 0};
     const bool direct = options->direct_work > 0;
     const bool free = exact && memory->update <= options->direct_work; // of accounts
     const bool may = direct && (free || memory->known >= 0);
@@ -433,8 +423,9 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     const bool first =
         may && (exact || carries || alone || (near && goes_on) || has_stiff_contacts(problem));
     bool solved = false;
-    sprag_result result = memory->rests && near && !exact ? keep(problem, options, &scales, best)
-                                                          : SPRAG_NOT_CONVERGED;
+    sprag_result result = memory->rests && near && !exact && problem->rows == 0
+                              ? keep(problem, options, best)
+                              : SPRAG_NOT_CONVERGED;
     if (result == SPRAG_OK || result == SPRAG_NO_MEMORY) {
         return result;
     }
@@ -459,10 +450,10 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         const int times = trees && !exact ? STRIBECK_SWEEPS_OF_TREES : 1;
         result = sweep(problem, options, sweeps < INT_MAX / times ? times * sweeps : INT_MAX, best,
                        stats);
-        const bool swept = left_near_rest(&b);
+        const bool swept = left_near_rest(best);
         const double gap = best->stats.gap / STRIBECK_HARD;
         const double left = best->stats.residual;
-        const bool ends = !exact && left <= known_error(options);
+        const bool ends = !exact && left <= STRIBECK_FORCE_KNOWN * options->tolerance;
         sprag_result last = result == SPRAG_OK && !ends ? SPRAG_NOT_CONVERGED : result;
         memory->runs = false;
         const bool hard = trees && left > STRIBECK_HARD_RESIDUAL;
@@ -484,12 +475,10 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         }
         result = last == SPRAG_NO_MEMORY ? last : result;
     }
-    const bool rests = left_near_rest(&b);
+    const bool rests = left_near_rest(best);
     settle_known(&b, solved && (b.known <= (cheap ? most : brief) || (cheap && rests)));
     memory->last = best->stats.strategy;
-    memory->rests = rests && stats->iterations == 0 &&
-                    is_slow(problem, best->solution, true,
-                            STRIBECK_KEPT_CHANGE * known_error(options) * scales.soft.least_change);
+    memory->rests = solved && stats->iterations == 0;
     return result;
 }
 

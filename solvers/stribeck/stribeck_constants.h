@@ -191,10 +191,6 @@ enum { STRIBECK_FORCE_UPDATES = 20, STRIBECK_FORCE_STALLED = 2 };
 // on contacts, and known forces of exact solves, end. Larger: heaps at rest creep.
 static const double STRIBECK_FORCE_KNOWN = 1e-2;
 
-// Change of velocities by a step after which they are kept, relative to the error of known forces.
-// Larger: what still sinks stops further from where it rests.
-static const double STRIBECK_KEPT_CHANGE = 1e-2;
-
 // Error, relative to the impulses, that is rounding where updates make no more progress. Larger:
 // forces that are no smooth function of the problem.
 static const double STRIBECK_FORCE_ROUNDING = 1e-8;

@@ -25,9 +25,8 @@ static sprag_result solve_interior(sprag_system *system, double tolerance)
         SPRAG_OK);
     ck_assert_int_le(system->size, 6 * 100);
     s.stats = (sprag_stats){0};
-    sprag_result result =
-        sprag_interior_solve(system, sprag_problem_softness(&s.problem, 0, 0).scale, stiction,
-                             tolerance, UPDATES, v, dv, &s.stats);
+    sprag_result result = sprag_interior_solve(system, sprag_problem_scale(&s.problem), stiction,
+                                               tolerance, UPDATES, v, dv, &s.stats);
     for (int b = 0; b < s.problem.bodies; b++) {
         memcpy(s.velocity[b], v + 6 * node_of[b], 6 * sizeof *v);
     }
@@ -97,7 +96,7 @@ START_TEST(piles_agree_with_newton)
     memcpy(expected, s.velocity, (size_t)s.problem.bodies * sizeof *expected);
     sprag_result result = solve_interior(&system, 1e-3);
     ck_assert(result == SPRAG_OK || result == SPRAG_NOT_CONVERGED);
-    double scale = sprag_problem_softness(&s.problem, 0, 0).scale;
+    double scale = sprag_problem_scale(&s.problem);
     for (int i = 0; i < s.problem.contacts; i++) {
         const double *p = system.impulse[i], mu = s.contact[i].slide.coefficient[0];
         ck_assert_double_ge(p[0], 0);
