@@ -185,7 +185,8 @@ static double smaller(double a, double b)
 static bool overlaps_after(flyer *const f[2], double touch, double step)
 {
     double size = smaller(f[0]->size, f[1]->size), speed = f[0]->speed + f[1]->speed;
-    double ahead = first_way * size / speed, t = touch;
+    // Two triangles have no size: what of the step is a first way tells nothing of them.
+    double ahead = size > 0 ? first_way * size / speed : step / 64, t = touch;
     while (t < step) {
         sprag_gap gap;
         t = fmin(step, touch + ahead);
