@@ -214,5 +214,7 @@ bool sprag_ode_collide_meshes(ode_points *all, const ode_geom geom[2], int most,
     }
     // Edges within a face make points within it, which come and go as the bodies turn by rounding.
     sprag_ode_keep_outlines(all);
+    // ODE answers where meshes overlap and no point counts: its depths may be wrong, but they part.
+    // A depth of both meshes that holds however deep they overlap would make that unnecessary.
     return stored && !all->scratch->failed && !(all->count == 0 && all->left_out);
 }

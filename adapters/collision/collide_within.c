@@ -10,41 +10,25 @@ enum { CONTACTS_MASK = 0xffff }; // of the flags of dCollide: the most contacts
 // triangles merge; smaller: points on a common edge of two triangles are counted twice.
 static const double POINT_TOLERANCE = 1e-7;
 
-// Adds the points of one pair. It uses no memory of the last time: the answer depends on the geoms
-// alone. false: the kernel finds none, or no memory.
-static bool add_pair(ode_points *all, const ode_pair *pair)
+// Two shapes. It uses no memory of the last time: the answer depends on the geoms alone. false:
+// stock is to answer.
+static bool collide_shapes(ode_points *all, const ode_geom geom[2])
 {
-    ode_pair fresh = *pair;
-    fresh.memory = NULL;
+    static const int none[2] = {-1, -1};
     const sprag_gap_query query = {all->reach, all->reach};
+    ode_pairs pairs;
     sprag_gap gap;
     sprag_manifold manifold = {0};
-    const sprag_result result = sprag_ode_gap(&fresh, &query, &gap, &manifold);
-    if (!sprag_ode_is_usable(result, &gap, all->reach)) {
-        return false;
-    }
-    int triangle[2];
-    for (int i = 0; i < 2; i++) {
-        triangle[i] = sprag_ode_named_triangle(pair->side[i]->geom, pair->side[i]->triangle);
-    }
-    return gap.beyond || !(gap.distance <= all->reach) ||
-           sprag_ode_add_points(all, &gap, &manifold, triangle, ODE_SPOT_BETWEEN);
-}
-
-// Two shapes, or two meshes. false: stock is to answer.
-static bool collide_pairs(ode_points *all, const ode_geom geom[2], int most, bool any)
-{
-    ode_pairs pairs;
     if (!sprag_ode_pairs_of_two(geom, 2 * all->reach, all->scratch, &pairs)) {
         return false;
     }
-    for (int i = 0; i < pairs.count && !(any && all->count >= most); i++) {
-        const bool mesh = pairs.pair[i].side[0]->triangle >= 0;
-        if (!add_pair(all, &pairs.pair[i]) && (!mesh || all->scratch->failed)) {
-            return false; // a triangle that the kernel cannot use is left out
-        }
+    if (pairs.count == 0) {
+        return true;
     }
-    return true;
+    const sprag_result result = sprag_ode_gap(&pairs.pair[0], &query, &gap, &manifold);
+    return sprag_ode_is_usable(result, &gap, all->reach) &&
+           (gap.beyond || !(gap.distance <= all->reach) ||
+            sprag_ode_add_points(all, &gap, &manifold, none, ODE_SPOT_BETWEEN));
 }
 
 double sprag_ode_size_of_smaller(dGeomID a, dGeomID b)
@@ -76,7 +60,7 @@ int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGe
     const bool mesh[2] = {geom[0].kind == ODE_GEOM_MESH, geom[1].kind == ODE_GEOM_MESH};
     if (!(mesh[0] != mesh[1]   ? sprag_ode_collide_mesh(&all, geom, mesh[1], most, any)
           : mesh[0] && mesh[1] ? sprag_ode_collide_meshes(&all, geom, most, any)
-                               : collide_pairs(&all, geom, most, any))) {
+                               : collide_shapes(&all, geom))) {
         return -1;
     }
     if (all.count > most) {
