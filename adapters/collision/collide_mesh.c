@@ -37,9 +37,68 @@ static bool has(const double corner[3][3], const double at[3])
     return is_in_box_of(corner, at) && sprag_triangle_has(corner, at, ODE_SAME_POINT);
 }
 
-// ---- one plane
+// ---- sides
 
-static const sprag_shape half_space = {.kind = SPRAG_PLANE};
+// A shape that has been placed on the back of a triangle overlaps it by less than this share of its
+// width. Greater: shapes that are placed half in a mesh, in front of its triangles, fall through;
+// smaller: those that are placed a little too deep on the back do.
+static const double LAID = 0.05;
+
+// Cosine: directions so near to a normal are along it.
+static const double MOSTLY = 0.5;
+
+// Into side 0, by the front.
+static void set_way_out(const double front[3], int side, double way[3])
+{
+    for (int k = 0; k < 3; k++) {
+        way[k] = side ? front[k] : -front[k];
+    }
+}
+
+// Is a shape that overlaps a triangle, and has most of its width behind it, to leave by the back?
+// It is if it was there a step ago and apart from the triangle. If it overlapped it then, it leaves
+// where the contacts of the last step led. Without any it has been placed there, and leaves by the
+// front. Heightfields have no back.
+static bool is_behind(const ode_mesh_collision *c, const sprag_shape *const shape[2],
+                      const sprag_pose *const pose[2], const sprag_gap *found)
+{
+    static const sprag_gap_query always = {INFINITY, 0};
+    const ode_last_step *last = c->all->last;
+    double front[3], out[3], back[3];
+    if (dGeomGetClass(c->geom[c->side].geom) != dTriMeshClass ||
+        !sprag_gap_front(shape[c->side], pose[c->side], front)) {
+        return false;
+    }
+    set_way_out(front, c->side, out);
+    if (dot3(out, found->normal) > 1 - SPRAG_TRIANGLE_ALONG) {
+        return false;
+    }
+    set_way_out(front, !c->side, back);
+    const double in_front = -sprag_gap_along(shape, pose, back),
+                 behind = -sprag_gap_along(shape, pose, out);
+    if (!(in_front < behind)) {
+        return false;
+    }
+    sprag_pose before[2];
+    const sprag_pose *const then[2] = {&before[0], &before[1]};
+    sprag_gap gap;
+    for (int side = 0; side < 2; side++) {
+        sprag_ode_move_pose(pose[side], c->geom[side].body, -last->length, &before[side]);
+    }
+    const sprag_result result = sprag_gap_find(shape, then, &always, NULL, &gap, NULL);
+    if (sprag_ode_is_usable(result, &gap, c->all->reach) && gap.distance > 0) {
+        sprag_gap_front(shape[c->side], then[c->side], front);
+        set_way_out(front, c->side, out);
+        return !(dot3(out, gap.normal) > MOSTLY);
+    }
+    bool led = false; // by the front
+    for (int i = 0; i < last->contacts; i++) {
+        led |= dot3(out, last->normal[i]) > MOSTLY;
+    }
+    return last->contacts ? in_front <= LAID * behind || !led : -gap.distance <= LAID * behind;
+}
+
+// ---- one plane
 
 static void set_plane(const ode_mesh_collision *c, sprag_pose *plane)
 {
@@ -60,6 +119,7 @@ static void set_plane(const ode_mesh_collision *c, sprag_pose *plane)
 typedef struct question { // which triangle has a point?
     double at[3];         // m, in the axes of the mesh
     int number;           // the first one that is found; -1: none
+    double corner[3][3];  // its, m
 } question;
 
 static void ask(void *data, int number, const double corner[3][3])
@@ -67,11 +127,12 @@ static void ask(void *data, int number, const double corner[3][3])
     question *q = data;
     if (q->number < 0 && has(corner, q->at)) {
         q->number = number;
+        memcpy(q->corner, corner, sizeof q->corner);
     }
 }
 
-// The number of a triangle that has a point (m, world); -1: none.
-static int triangle_at(const ode_mesh_collision *c, const double at[3])
+// Looks for a triangle that has a point (m, world).
+static question triangle_at(const ode_mesh_collision *c, const double at[3])
 {
     double bounds[6];
     question q = {.number = -1};
@@ -81,7 +142,7 @@ static int triangle_at(const ode_mesh_collision *c, const double at[3])
         bounds[k + 3] = q.at[k] + ODE_SAME_POINT;
     }
     sprag_ode_triangles_in(&c->geom[c->side], bounds, ask, &q);
-    return q.number;
+    return q;
 }
 
 // Is the surface as wide about a point (m, world) as that point is deep? Else the way out of an
@@ -95,37 +156,62 @@ static bool is_wide(const ode_mesh_collision *c, const sprag_pose *plane, const 
         for (int k = 0; k < 3; k++) {
             aside[k] = at[k] + (i % 2 ? depth : -depth) * plane->rotation[3 * k + i / 2];
         }
-        wide = triangle_at(c, aside) >= 0;
+        wide = triangle_at(c, aside).number >= 0;
     }
     return wide;
 }
 
-// Is a point of the shape on a triangle, somewhere between its lowest point (m, so deep) and its
-// highest? A shape that is behind the plane, or goes past the rim or through a hole, overlaps none.
-static bool is_cut(const ode_mesh_collision *c, const sprag_pose *plane, const double lowest[3],
-                   double depth)
+// The gap of the shape and the half-space behind the plane, or, turned, the one in front of it.
+// false: the kernel cannot use it.
+static bool find_plane_gap(const ode_mesh_collision *c, const sprag_pose *plane, bool turned,
+                           sprag_gap *gap, sprag_manifold *manifold)
 {
-    static const sprag_gap_query touching = {0, 0};
+    static const sprag_shape half_space = {.kind = SPRAG_PLANE};
+    const sprag_gap_query query = {c->all->reach, c->all->reach};
     const ode_geom *other = &c->geom[!c->side];
-    const sprag_shape *shape[2] = {&half_space, &other->shape};
-    sprag_pose above = *plane; // the half-space turned over
-    const sprag_pose *pose[2] = {&above, &other->pose};
-    sprag_gap gap;
-    double at[3], way[3];
+    const sprag_shape *shape[2] = {&other->shape, &other->shape};
+    const sprag_pose *pose[2] = {&other->pose, &other->pose};
+    sprag_pose side = *plane;
+    for (int k = 0; k < 3 && turned; k++) {
+        side.rotation[3 * k + 1] *= -1;
+        side.rotation[3 * k + 2] *= -1;
+    }
+    shape[c->side] = &half_space;
+    pose[c->side] = &side;
+    return sprag_gap_find(shape, pose, &query, NULL, gap, manifold) == SPRAG_OK;
+}
+
+// Looks for a triangle that has a point of the shape, somewhere between those that are farthest
+// behind the plane and in front of it. A shape that is behind the plane, or goes past the rim or
+// through a hole, overlaps none.
+static question find_cut(const ode_mesh_collision *c, const sprag_gap *front, const sprag_gap *back)
+{
+    const double share = front->distance / (front->distance + back->distance);
+    const double *from = front->point[!c->side], *to = back->point[!c->side];
+    double at[3];
     for (int k = 0; k < 3; k++) {
-        above.rotation[3 * k + 1] *= -1;
-        above.rotation[3 * k + 2] *= -1;
-        at[k] = lowest[k];
+        at[k] = from[k] + share * (to[k] - from[k]);
     }
-    if (!(depth > 0)) {
-        return true;
+    return triangle_at(c, at);
+}
+
+// The shapes and poses of the sides, the mesh's as a triangle of it.
+typedef struct two_sides {
+    double normal[2][3];
+    sprag_polytope polytope;
+    sprag_shape flat;
+    const sprag_shape *shape[2];
+    const sprag_pose *pose[2];
+} two_sides;
+
+static void set_sides(const ode_mesh_collision *c, const double corner[3][3], two_sides *s)
+{
+    s->polytope = sprag_triangle_make(corner, s->normal);
+    s->flat = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = &s->polytope};
+    for (int side = 0; side < 2; side++) {
+        s->shape[side] = side == c->side ? &s->flat : &c->geom[side].shape;
+        s->pose[side] = &c->geom[side].pose;
     }
-    if (sprag_gap_find(shape, pose, &touching, NULL, &gap, NULL) != SPRAG_OK || gap.beyond) {
-        return false;
-    }
-    subtract3(gap.point[1], lowest, way);
-    add_scaled(at, depth / (depth - gap.distance), way, 3);
-    return triangle_at(c, at) >= 0;
 }
 
 bool sprag_ode_add_mesh_points(ode_mesh_collision *c, int number, const sprag_gap *gap,
@@ -151,27 +237,33 @@ static sprag_manifold point_of(const sprag_manifold *manifold, int i)
 // shape is, the shape does not cross it there, or no memory.
 static bool collide_plane(ode_mesh_collision *c)
 {
-    const sprag_gap_query query = {c->all->reach, c->all->reach};
     const int side = c->side, kept = c->all->count;
-    const ode_geom *other = &c->geom[!side];
-    if (other->shape.kind == SPRAG_PLANE || !c->near[c->side].is_flat) {
-        return false;
-    }
     sprag_pose plane;
-    sprag_gap gap;
+    sprag_gap gap, back;
     sprag_manifold manifold;
-    set_plane(c, &plane);
-    const sprag_shape *shape[2] = {side ? &other->shape : &half_space,
-                                   side ? &half_space : &other->shape};
-    const sprag_pose *pose[2] = {side ? &other->pose : &plane, side ? &plane : &other->pose};
-    if (sprag_gap_find(shape, pose, &query, NULL, &gap, &manifold) != SPRAG_OK) {
+    if (c->geom[!side].shape.kind == SPRAG_PLANE || !c->near[side].is_flat) {
         return false;
     }
-    bool whole = gap.beyond || (is_cut(c, &plane, gap.point[!side], -gap.distance) &&
-                                is_wide(c, &plane, gap.point[side], -gap.distance));
+    set_plane(c, &plane);
+    if (!find_plane_gap(c, &plane, false, &gap, &manifold)) {
+        return false;
+    }
+    bool whole = true;
+    if (!gap.beyond && gap.distance < 0) {
+        whole = find_plane_gap(c, &plane, true, &back, NULL) && !back.beyond;
+        const question cut = whole ? find_cut(c, &gap, &back) : (question){.number = -1};
+        whole = cut.number >= 0;
+        if (whole && back.distance > gap.distance) {
+            two_sides s;
+            set_sides(c, cut.corner, &s);
+            whole = !is_behind(c, s.shape, s.pose, &back) ||
+                    find_plane_gap(c, &plane, true, &gap, &manifold);
+        }
+        whole = whole && is_wide(c, &plane, gap.point[side], -gap.distance);
+    }
     for (int i = 0; i < (manifold.count ? manifold.count : 1) && whole && !gap.beyond; i++) {
         const sprag_manifold one = point_of(&manifold, i);
-        const int number = triangle_at(c, one.count ? one.point[0][side] : gap.point[side]);
+        const int number = triangle_at(c, one.count ? one.point[0][side] : gap.point[side]).number;
         whole = number >= 0 && sprag_ode_add_mesh_points(c, number, &gap, &one);
     }
     c->all->count = whole ? c->all->count : kept;
@@ -348,23 +440,23 @@ static bool leave_by_front(ode_mesh_collision *c, const ode_triangle *triangle,
 // both, and its normal is one of both surfaces.
 bool sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *triangle)
 {
-    double normal[2][3];
+    two_sides sides;
+    set_sides(c, triangle->corner, &sides);
+    const sprag_shape *const *shape = sides.shape;
+    const sprag_pose *const *pose = sides.pose;
     const double margin = c->all->reach;
-    const sprag_polytope polytope = sprag_triangle_make(triangle->corner, normal);
-    const sprag_shape flat = {.kind = SPRAG_POLYTOPE, .polytope = &polytope};
-    const sprag_shape *shape[2] = {&c->geom[0].shape, &c->geom[1].shape};
-    const sprag_pose *pose[2] = {&c->geom[0].pose, &c->geom[1].pose};
     const sprag_gap_query query = {margin, margin};
     way_out found = {.front = false}, out[2];
     bool front = false;
-    shape[c->side] = &flat;
     const sprag_result result =
         sprag_gap_find(shape, pose, &query, NULL, &found.gap, &found.manifold);
     if (!sprag_ode_is_usable(result, &found.gap, margin) || found.gap.beyond ||
         !(found.gap.distance <= margin)) {
         return true;
     }
-    for (int k = 0; k < (c->piece ? 2 : 1); k++) {
+    const bool behind =
+        !c->piece && found.gap.distance < 0 && is_behind(c, shape, pose, &found.gap);
+    for (int k = 0; k < (c->piece ? 2 : 1) && !behind; k++) {
         out[k] = found;
         out[k].front = sprag_gap_by_front(shape, pose, k ? !c->side : c->side, false, margin,
                                           &out[k].gap, &out[k].manifold);
@@ -373,7 +465,7 @@ bool sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *trian
     if (!front && is_of_surface(c, c->side, triangle, &found.gap) && is_of_piece(c, &found.gap)) {
         return sprag_ode_add_mesh_points(c, triangle->number, &found.gap, &found.manifold);
     }
-    bool stored = leave_by_front(c, triangle, shape, pose, &found.gap, &out[0]);
+    bool stored = behind || leave_by_front(c, triangle, shape, pose, &found.gap, &out[0]);
     if (c->piece && stored) { // the points of the triangle in the mesh of the piece
         ode_mesh_collision turned = *c;
         turned.side = !c->side;

@@ -45,7 +45,8 @@ double sprag_ode_size_of_smaller(dGeomID a, dGeomID b)
 }
 
 int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
-                             double reach, int flags, dContactGeom *contact, int skip)
+                             double reach, const ode_last_step *last, int flags,
+                             dContactGeom *contact, int skip)
 {
     ode_geom geom[2];
     const int most = flags & CONTACTS_MASK;
@@ -55,6 +56,7 @@ int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGe
     }
     ode_points all = {.scratch = scratch,
                       .geom = {geom[0].named, geom[1].named},
+                      .last = last,
                       .reach = reach,
                       .together = POINT_TOLERANCE * sprag_ode_size_of_smaller(a, b)};
     const bool mesh[2] = {geom[0].kind == ODE_GEOM_MESH, geom[1].kind == ODE_GEOM_MESH};

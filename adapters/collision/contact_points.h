@@ -15,6 +15,7 @@ typedef struct ode_point {
 typedef struct ode_points { // in scratch
     sprag_scratch *scratch;
     dGeomID geom[2]; // of the sides, as ODE's contacts name them
+    const ode_last_step *last;
     double reach;    // m, points farther apart are left out
     double together; // m, apart by less: one point
     ode_point *point;

@@ -92,11 +92,19 @@ sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, s
 // m, the largest side of the smaller bounding box; a plane's has no end.
 double sprag_ode_size_of_smaller(dGeomID a, dGeomID b);
 
+// Of the last step, for two geoms: it tells from which side a body has come to a triangle.
+typedef struct ode_last_step {
+    double length;             // s; 0: there was none
+    const double (*normal)[3]; // unit, of the contacts, into the first geom
+    int contacts;
+} ode_last_step;
+
 // dCollide with contacts at all points up to `reach` (m) apart; their depth is 0 where the geoms do
 // not overlap. -1: stock is to answer, because a geom has no shape or the kernel cannot use its
 // numbers.
 int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
-                             double reach, int flags, dContactGeom *contact, int skip);
+                             double reach, const ode_last_step *last, int flags,
+                             dContactGeom *contact, int skip);
 
 // ---- speculate.c
 
@@ -117,6 +125,9 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
 // have these velocities (NULL: does not move), farther than when it starts.
 bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
                            const double *const velocity[2], double step, ode_touch *touch);
+
+// Moves the pose of a geom to a time t (s) from now, by the velocity of its body. NULL: static.
+void sprag_ode_move_pose(const sprag_pose *now, dBodyID body, double t, sprag_pose *pose);
 
 // Widens a geom's box to where it may be in the step.
 void sprag_ode_sweep_bounds(dGeomID geom, const ode_ahead *ahead, double bounds[6]);

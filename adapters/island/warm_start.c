@@ -24,6 +24,7 @@ enum { NEAREST_OF = 64 };
 typedef struct entry {
     // of a step's end:
     double position[3]; // m
+    double normal[3];   // of a contact, unit, into the first geom of the pair, world axes
     union {
         double force[3]; // N, on the first geom of the pair, world axes; of a row: [0], N or N m
         sprag_memory memory; // of an island
@@ -88,6 +89,12 @@ static bool is_same_key(const uintptr_t a[3], const uintptr_t b[3])
     return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
 }
 
+// The body of a contact by which its island is found.
+static uintptr_t lower_body(dBodyID a, dBodyID b)
+{
+    return !b || (a && (uintptr_t)a < (uintptr_t)b) ? (uintptr_t)a : (uintptr_t)b;
+}
+
 // Programs name the two geoms of a pair in either order: the sign turns a force on body[0] into one
 // on the first of the pair.
 void sprag_ode_warm_key_set(ode_warm_key *key, dJointID joint, const sprag_contact *contact)
@@ -99,7 +106,7 @@ void sprag_ode_warm_key_set(ode_warm_key *key, dJointID joint, const sprag_conta
     bool swapped = first > second;
     key->key[0] = swapped ? second : first;
     key->key[1] = swapped ? first : second;
-    key->key[2] = !body[1] || (body[0] && body[0] < body[1]) ? body[0] : body[1];
+    key->key[2] = lower_body(dJointGetBody(joint, 0), dJointGetBody(joint, 1));
     bool reversed = dot3(geom->normal, contact->frame[0]) < 0; // it points into body[0]
     key->sign = swapped == reversed ? 1 : -1;
     memcpy(key->position, geom->pos, sizeof key->position);
@@ -272,6 +279,26 @@ void sprag_ode_warm_start_contacts(ode_warm_start *warm, ode_warm_key *key, cons
     }
 }
 
+int sprag_ode_warm_start_normals(const ode_warm_start *warm, dGeomID a, dGeomID b, int most,
+                                 double (*normal)[3])
+{
+    const table *last = &warm->last;
+    const bool swapped = (uintptr_t)a > (uintptr_t)b;
+    const uintptr_t key[3] = {(uintptr_t)(swapped ? b : a), (uintptr_t)(swapped ? a : b),
+                              lower_body(dGeomGetBody(a), dGeomGetBody(b))};
+    int count = 0;
+    for (int r = newest_run(last, key); r >= 0; r = last->run[r].older) {
+        for (int i = r; i < r + last->run[r].count && count < most; i++) {
+            const double *of = last->entry[i].normal;
+            for (int k = 0; k < 3; k++) {
+                normal[count][k] = swapped ? -of[k] : of[k];
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
 // Stores entry i, in the run of the entry before it if both have the same key.
 static void store(table *now, int i, int *first, const uintptr_t key[3], const entry *what)
 {
@@ -291,6 +318,7 @@ static void store_contact(table *now, int i, int *first, const ode_warm_key *key
     memcpy(e.position, key->position, sizeof e.position);
     for (int k = 0; k < 3; k++) {
         add_scaled(e.force, key->sign * force[k], contact->frame[k], 3);
+        e.normal[k] = key->sign * contact->frame[0][k];
     }
     store(now, i, first, key->key, &e);
 }

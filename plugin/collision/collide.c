@@ -507,8 +507,13 @@ static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContac
     if (!all && (flags & 0xffff) > POINTS_MAX) {
         flags = (int)(((unsigned)flags & ~0xffffu) | POINTS_MAX);
     }
-    int count =
-        sprag_ode_collide_within(d->geometry, &d->scratch, a, b, reach, flags, contact, skip);
+    double normal[2 * POINTS_MAX][3];
+    ode_last_step last = {.length = w->statistics.step, .normal = (const double(*)[3])normal};
+    if (is_mesh(a) || is_mesh(b)) {
+        last.contacts = sprag_ode_warm_start_normals(w->warm_start, a, b, 2 * POINTS_MAX, normal);
+    }
+    int count = sprag_ode_collide_within(d->geometry, &d->scratch, a, b, reach, &last, flags,
+                                         contact, skip);
     d->busy = false;
     return count;
 }
