@@ -95,13 +95,24 @@ double island_softness(const world_state *w, const sprag_problem *problem)
                                               : sprag_softness_for_sweeps(softness, problem);
 }
 
+// Leaves the solution alone in the scratch, so that a second solve works in the memory of the
+// first.
+static sprag_result solve_problem(ode_problem *pulled, const sprag_stribeck_options *options,
+                                  sprag_scratch *scratch, sprag_stats *stats)
+{
+    const sprag_scratch before = *scratch;
+    const sprag_result result =
+        sprag_stribeck_solve(&pulled->problem, options, scratch, &pulled->solution, stats);
+    sprag_scratch_release(scratch, &before);
+    return result;
+}
+
 // false: there is no other solution.
 static bool solve_again(ode_problem *pulled, const sprag_stribeck_options *options,
                         sprag_scratch *scratch, sprag_stats *stats)
 {
     sprag_stats second = {0};
-    if (sprag_stribeck_solve(&pulled->problem, options, scratch, &pulled->solution, &second) !=
-        SPRAG_OK) {
+    if (solve_problem(pulled, options, scratch, &second) != SPRAG_OK) {
         return false;
     }
     second.iterations += stats->iterations;
@@ -156,8 +167,7 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
     sprag_stribeck_options options = options_for(c);
     options.memory = &pulled->memory;
     options.softness = island_softness(c->world, &pulled->problem);
-    to->result =
-        sprag_stribeck_solve(&pulled->problem, &options, scratch, &pulled->solution, &to->stats);
+    to->result = solve_problem(pulled, &options, scratch, &to->stats);
     while (to->result == SPRAG_OK && pulled->problem.rows > 0 &&
            sprag_ode_solve_again(pulled, c->world->warm_start, scratch)) {
         if (!solve_again(pulled, &options, scratch, &to->stats)) {
@@ -169,7 +179,7 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
         meet_touches(c->world, pulled, &options, scratch, &to->stats);
     }
     solve_file_offer(c->world, &pulled->problem, &options, to->result, &to->stats);
-    if (to->result == SPRAG_OK) {
+    if (to->result == SPRAG_OK && pulled->problem.contacts > 0) {
         sprag_ode_unstiffen(pulled);
         to->result = sprag_stribeck_limit_energy(&pulled->problem, &options, scratch,
                                                  &pulled->solution, &to->stats);
