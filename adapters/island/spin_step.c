@@ -13,7 +13,7 @@ static bool finds_axis(dBodyID body, const sprag_body *pulled, double step, doub
     const dReal *w = dBodyGetAngularVel(body);
     double inertia[9], rotation[9];
     dMass mass;
-    if (!sprag_spin_is_fast(w, step) || !(pulled->mass > 0) || !dBodyGetGyroscopicMode(body)) {
+    if (!(pulled->mass > 0) || !dBodyGetGyroscopicMode(body)) {
         return false;
     }
     dBodyGetMass(body, &mass);
@@ -48,10 +48,13 @@ void sprag_ode_spin(ode_problem *pulled, sprag_scratch *scratch)
 {
     const int bodies = pulled->problem.bodies;
     const double step = pulled->problem.step;
+    const double least = sprag_spin_least(step);
     double(*axis)[3] = NULL; // of each body; 0: it does not spin fast
     for (int i = 0; i < bodies && !scratch->failed; i++) {
+        const dReal *w = dBodyGetAngularVel(pulled->island.body[i]);
         double found[3];
-        if (finds_axis(pulled->island.body[i], &pulled->body[i], step, found)) {
+        if (dot3(w, w) > least * least &&
+            finds_axis(pulled->island.body[i], &pulled->body[i], step, found)) {
             axis = axis ? axis : SPRAG_TAKE(scratch, bodies, double[3]);
             if (axis) {
                 memcpy(axis[i], found, sizeof found);

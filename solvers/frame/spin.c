@@ -50,24 +50,17 @@ static bool principal_axes(const double I[9], double axes[9])
     return most - least > spin_round * most;
 }
 
-// square: of the spin, 1/s^2.
-static bool is_fast(double square, double step)
+double sprag_spin_least(double step)
 {
-    double least = fmin(spin_least / step, spin_least_speed);
-    return square > least * least;
-}
-
-bool sprag_spin_is_fast(const double w[3], double step)
-{
-    return is_fast(dot3(w, w), step);
+    return fmin(spin_least / step, spin_least_speed);
 }
 
 bool sprag_spin_find(const double inertia[9], const double rotation[9], const double w[3],
                      double step, double axis[3])
 {
-    double axes[9], own[3], square = dot3(w, w), most = 0;
+    double axes[9], own[3], square = dot3(w, w), most = 0, least = sprag_spin_least(step);
     int best = 0;
-    if (!is_fast(square, step) || !principal_axes(inertia, axes)) {
+    if (!(square > least * least) || !principal_axes(inertia, axes)) {
         return false;
     }
     mul33_transposed(rotation, w, own);
@@ -78,8 +71,7 @@ bool sprag_spin_find(const double inertia[9], const double rotation[9], const do
     }
     mul33(rotation, axes + 3 * best, axis);
     double across = sqrt(fmax(0, square - most * most));
-    return is_fast(most * most, step) && most * step < spin_most &&
-           most >= spin_above_across * across;
+    return most > least && most * step < spin_most && most >= spin_above_across * across;
 }
 
 // C = A [b]x, whose columns k are A (b x unit k)

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-// May a body spin fast that turns by w (rad/s)?
-bool sprag_spin_is_fast(const double w[3], double step);
+// rad/s; a body that turns no faster does not spin fast.
+double sprag_spin_least(double step);
 
 // Does a body with this inertia (kg m^2, in its own axes) and rotation spin fast about one of its
 // principal axes? Sets it: a unit vector in world axes.
