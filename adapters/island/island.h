@@ -316,14 +316,10 @@ void sprag_ode_lever_of_rows(const sprag_row *row, int side, double r[3]);
 
 // ---- load_inertia.c
 
-// Whether the stiffness of a load may exceed the inertia I. moment: N m, the sum of r f'; square:
-// s^2, of the step.
-bool sprag_ode_load_counts(const double *I, const double *moment, double square);
-
-// Adds a body's share of A to its inertia. I: of its part. added_before: trace of A in the last
-// step; 0: A is new. false: the load is too small.
+// Adds a body's share of A to its inertia, and sets it and what was before. I: of its part. moment:
+// N m, the sum of r f'; square: s^2, of the step. false: the load is too small.
 bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *moment, double square,
-                           double share_of_part, double added_before, ode_stiffened_body *to);
+                           double share_of_part, ode_stiffened_body *to);
 
 // Sets the targets of all bodies under load, and their free velocities by them.
 void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch);
@@ -332,10 +328,25 @@ void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch);
 
 // Bodies that joints with levers join, in any way, are a group: a number, 0 of what joints tie to
 // the world, or to what the program moves.
-int sprag_ode_group(const ode_problem *pulled, int body);
+static inline int sprag_ode_group(const ode_problem *pulled, int body)
+{
+    int *group = pulled->group, i = body == SPRAG_STATIC ? 0 : body + 1;
+    while (group[i] != i) {
+        i = group[i] = group[group[i]];
+    }
+    return i;
+}
 
 // The first body of its part; -1: the world (SPRAG_STATIC).
-int sprag_ode_part(const ode_problem *pulled, int body);
+static inline int sprag_ode_part(const ode_problem *pulled, int body)
+{
+    ode_part *part = pulled->part;
+    int i = body;
+    while (part && part[i + 1].first != i) {
+        i = part[i + 1].first = part[part[i + 1].first + 1].first;
+    }
+    return i;
+}
 
 // Two bodies are welded. false: no memory.
 bool sprag_ode_join_parts(ode_problem *pulled, const int body[2], sprag_scratch *scratch);
@@ -361,6 +372,9 @@ bool sprag_ode_lever_of_distance(const ode_problem *pulled, int row, int side, d
 // Puts what a solution has won into the accounts of the bodies and distances under load, and sets
 // their shares in the next step. false: it is too much for that.
 bool sprag_ode_charge_loads(ode_problem *pulled, sprag_scratch *scratch);
+
+// Rows ask for no velocity. A stop throws its bodies back, at most as fast as they came.
+void sprag_ode_mend_nothing(ode_problem *pulled);
 
 // ---- touches.c
 
@@ -489,9 +503,7 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
                         const ode_index *index, const ode_warm_start *warm_start);
 
-// Whether a row holds the bodies of its joint together, or is a hard stop of it; others are motors,
-// those of infinite force too, and stops that are springs. Rows are asked about in their order.
-// first: 0 for the first of them; then that of the joint.
-bool sprag_ode_row_holds(const ode_problem *pulled, int row, int *first);
+// Rows that hold the bodies of a joint together, at most: motors and stops are behind them.
+int sprag_ode_holding_rows(dJointID joint);
 
 #endif

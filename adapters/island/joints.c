@@ -72,8 +72,7 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
     return good;
 }
 
-// Motors and stops are behind the rows that hold its bodies together.
-static int holding_rows_of(dJointID joint)
+int sprag_ode_holding_rows(dJointID joint)
 {
     switch ((int)dJointGetType(joint)) {
     case dJointTypeAMotor:
@@ -93,14 +92,4 @@ static int holding_rows_of(dJointID joint)
     default:
         return ODE_ROWS_MAX;
     }
-}
-
-bool sprag_ode_row_holds(const ode_problem *pulled, int row, int *first)
-{
-    const dJointID joint = pulled->row_joint[row];
-    *first = pulled->row_joint[*first] == joint ? *first : row;
-    const sprag_row *r = &pulled->row[row];
-    const bool stops = (r->lo == 0 && r->hi == INFINITY) || (r->lo == -INFINITY && r->hi == 0);
-    return r->lo == -INFINITY && r->hi == INFINITY ? row - *first < holding_rows_of(joint)
-                                                   : stops && r->compliance <= load_hard_weld;
 }

@@ -29,14 +29,37 @@ typedef struct account {
     double driven;       // the part of it that u and the look ahead bring in
 } account;
 
+// The rows of a joint are asked about in their order, from `first` on.
+typedef struct asked_joint {
+    dJointID joint;
+    int first, holding;
+} asked_joint;
+
+// Whether a row holds the bodies of its joint together, or is a hard stop of it; others are motors,
+// those of infinite force too, and stops that are springs.
+static bool holds(const ode_problem *pulled, int i, asked_joint *of)
+{
+    const sprag_row *row = &pulled->row[i];
+    const bool below = row->lo == -INFINITY, above = row->hi == INFINITY;
+    if (of->joint != pulled->row_joint[i]) {
+        of->joint = pulled->row_joint[i];
+        of->first = i;
+        of->holding = sprag_ode_holding_rows(of->joint);
+    }
+    return below && above ? i - of->first < of->holding
+                          : ((below && row->hi == 0) || (above && row->lo == 0)) &&
+                                row->compliance <= load_hard_weld;
+}
+
 // A step with the multipliers x of rows J changes the energy, with the weight at the middles of
 // steps, by step x.(J v in the middle of the step). J v after is the look ahead and what mends
 // errors, less what the row yields: rows that contradict each other mend nothing, with all their
 // might.
 static void add_rows(account *sum, const ode_problem *pulled, const sprag_solution *middle)
 {
-    for (int i = 0, first = 0; i < pulled->joint_rows; i++) {
-        if (sprag_ode_row_holds(pulled, i, &first)) { // what a motor brings in is its own
+    asked_joint joint = {0};
+    for (int i = 0; i < pulled->joint_rows; i++) {
+        if (holds(pulled, i, &joint)) { // what a motor brings in is its own
             double impulse = pulled->problem.step * pulled->solution.row_force[i];
             sum->won += impulse * sprag_ode_rate(pulled, &pulled->row[i], middle);
             sum->driven += 0.5 * impulse * pulled->ahead[i];
@@ -165,4 +188,19 @@ bool sprag_ode_charge_loads(ode_problem *pulled, sprag_scratch *scratch)
     pulled->won = sum.won;
     pulled->may_win = fmax(0, sum.before) + load_most_gain * energy(pulled);
     return pulled->solve == ODE_WON || sum.won <= pulled->may_win;
+}
+
+void sprag_ode_mend_nothing(ode_problem *pulled)
+{
+    asked_joint joint = {0};
+    for (int i = 0; i < pulled->joint_rows; i++) {
+        if (holds(pulled, i, &joint)) {
+            sprag_row *row = &pulled->row[i];
+            const double bias = row->bias, back = -sprag_ode_rate(pulled, row, NULL);
+            row->bias = row->lo == 0   ? fmin(bias, fmax(0, back))
+                        : row->hi == 0 ? fmax(bias, fmin(0, back))
+                                       : 0;
+            pulled->ahead[i] = row->bias - bias;
+        }
+    }
 }

@@ -14,16 +14,6 @@ static double least_moment(const double *I)
     return 1 / inverse_trace33(I);
 }
 
-// The eigenvalues of K are sums of two of the moment's symmetric part.
-bool sprag_ode_load_counts(const double *I, const double *moment, double square)
-{
-    double sum = 0, least = least_moment(I);
-    for (int i = 0; i < 9; i++) {
-        sum += moment[i] * moment[i];
-    }
-    return 2 * sum * square * square > least * least;
-}
-
 // A = the positive part of square K - I, with the inertia I of the part: then I + A is no less than
 // square K. The body's share of it is no more than what counts beside its own inertia about each
 // axis of A: that of a part with bodies far apart is larger by orders of magnitude. Returns the
@@ -31,7 +21,13 @@ bool sprag_ode_load_counts(const double *I, const double *moment, double square)
 static double excess(const double *I, const double *own, double share, const double *moment,
                      double square, double A[9])
 {
-    const double least = least_moment(own);
+    double least = least_moment(I), sum = 0;
+    for (int i = 0; i < 9; i++) {
+        sum += moment[i] * moment[i];
+    }
+    if (!(2 * sum * square * square > least * least)) {
+        return 0; // the eigenvalues of K are sums of two of the moment's symmetric part
+    }
     double over[9], value[3], u[9], trace = 0;
     const double all = moment[0] + moment[4] + moment[8];
     for (int i = 0; i < 3; i++) {
@@ -40,8 +36,9 @@ static double excess(const double *I, const double *own, double share, const dou
     over[1] = -0.5 * (square * (moment[1] + moment[3]) + I[1] + I[3]);
     over[2] = -0.5 * (square * (moment[2] + moment[6]) + I[2] + I[6]);
     over[5] = -0.5 * (square * (moment[5] + moment[7]) + I[5] + I[7]);
-    memset(A, 0, 9 * sizeof *A);
     sprag_eigen3(over, value, u);
+    least = own == I ? least : least_moment(own);
+    memset(A, 0, 9 * sizeof *A);
     for (int k = 0; k < 3; k++) {
         const double *axis = u + 3 * k;
         double along[3], added = share * value[k];
@@ -50,17 +47,18 @@ static double excess(const double *I, const double *own, double share, const dou
             added = fmin(added, load_most * dot3(axis, along));
         }
         if (added > 0) {
-            for (int i = 0; i < 3; i++) {
-                add_scaled(A + 3 * i, added * axis[i], axis, 3);
-            }
+            const double x = added * axis[0], y = added * axis[1];
+            A[0] += x * axis[0], A[1] += x * axis[1], A[2] += x * axis[2];
+            A[4] += y * axis[1], A[5] += y * axis[2], A[8] += added * axis[2] * axis[2];
             trace += added;
         }
     }
+    A[3] = A[1], A[6] = A[2], A[7] = A[5];
     return trace;
 }
 
 bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *moment, double square,
-                           double share_of_part, double added_before, ode_stiffened_body *to)
+                           double share_of_part, ode_stiffened_body *to)
 {
     to->trace = excess(I, body->inertia, share_of_part, moment, square, to->added);
     if (!(to->trace > 0)) {
@@ -71,7 +69,6 @@ bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *mome
     for (int i = 0; i < 9; i++) {
         body->inertia[i] += to->added[i];
     }
-    to->kept = to->share * sqrt(sqrt(added_before / to->trace));
     return true;
 }
 

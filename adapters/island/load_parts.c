@@ -3,25 +3,6 @@
 #include "island.h"
 #include "linalg.h"
 
-int sprag_ode_group(const ode_problem *pulled, int body)
-{
-    int *group = pulled->group, i = body == SPRAG_STATIC ? 0 : body + 1;
-    while (group[i] != i) {
-        i = group[i] = group[group[i]];
-    }
-    return i;
-}
-
-int sprag_ode_part(const ode_problem *pulled, int body)
-{
-    ode_part *part = pulled->part;
-    int i = body;
-    while (part && part[i + 1].first != i) {
-        i = part[i + 1].first = part[part[i + 1].first + 1].first;
-    }
-    return i;
-}
-
 bool sprag_ode_join_parts(ode_problem *pulled, const int body[2], sprag_scratch *scratch)
 {
     const int bodies = pulled->problem.bodies;

@@ -54,8 +54,9 @@ typedef struct ode_load {
 
 // A joint with a lever: its rows have two linear parts or more, or hold a distance.
 typedef struct ode_loaded_joint {
-    sprag_row *row;
-    int rows, linear;               // all, and those with a linear part
+    sprag_row *row;                 // its first row with a linear part
+    int rows;                       // to the last of these
+    int linear;                     // of which so many follow one another
     double lever[2][3];             // m, centre of the body to the anchor; 0 of the world's
     int part[2];                    // parts that its force loads; -1: none
     double arm[2][3];               // m, from their centres to where the force is a stiffness
@@ -64,15 +65,6 @@ typedef struct ode_loaded_joint {
 } loaded_joint;
 
 // ---- one joint
-
-static int rows_of_joint(const ode_problem *pulled, int first)
-{
-    int end = first + 1;
-    while (end < pulled->joint_rows && pulled->row_joint[end] == pulled->row_joint[first]) {
-        end++;
-    }
-    return end - first;
-}
 
 static bool is_zero(const double e[3])
 {
@@ -100,30 +92,42 @@ static void find_lever_of_two(const double *a, const double *b, double r[3])
     add_scaled(r, -0.5 * dot3(normal, r), normal, 3);
 }
 
-// The rows of a joint that have linear parts follow one another. The parts are unit vectors e at
-// right angles to one another. Of a single one the lever is not known along it, and nothing else
-// counts: ODE knows it of joints that hold a distance, others have none.
-static bool find_levers(const ode_problem *pulled, int first, loaded_joint *joint)
+// Finds the rows of a joint with linear parts, from its first row on. Returns the number of all.
+static int find_rows(const ode_problem *pulled, int first, loaded_joint *joint)
 {
-    const sprag_row *row = joint->row, *end = row + joint->rows;
-    int linear = 0;
-    while (row < end && is_zero(row->jacobian[0])) {
-        row++;
+    const dJointID id = pulled->row_joint[first];
+    int at = first, from = first, end = first, linear = 0;
+    for (; at < pulled->joint_rows && pulled->row_joint[at] == id; at++) {
+        if (!is_zero(pulled->row[at].jacobian[0])) {
+            from = end == first ? at : from;
+            linear += at - from == linear;
+            end = at + 1;
+        }
     }
-    while (row + linear < end && !is_zero(row[linear].jacobian[0])) {
-        linear++;
-    }
+    joint->row = &pulled->row[from];
+    joint->rows = end - from;
     joint->linear = linear;
-    bool any = linear > 1;
+    joint->arc = NO_ARC;
+    return at - first;
+}
+
+// The linear parts are unit vectors e at right angles to one another. Of a single one the lever is
+// not known along it, and nothing else counts: ODE knows it of joints that hold a distance, others
+// have none.
+static bool find_levers(const ode_problem *pulled, loaded_joint *joint)
+{
+    const sprag_row *row = joint->row;
+    bool any = joint->linear > 1;
     for (int side = 0; side < 2; side++) {
         double *r = joint->lever[side];
-        if (linear == 3) {
+        if (joint->linear == 3) {
             sprag_ode_lever_of_rows(row, side, r);
-        } else if (linear == 2) {
+        } else if (joint->linear == 2) {
             find_lever_of_two(row[0].jacobian[side], row[1].jacobian[side], r);
         } else {
-            memset(r, 0, 3 * sizeof *r);
-            any |= linear == 1 && sprag_ode_lever_of_distance(pulled, first, side, r);
+            memset(r, 0, sizeof joint->lever[side]);
+            any |= joint->linear == 1 &&
+                   sprag_ode_lever_of_distance(pulled, (int)(row - pulled->row), side, r);
         }
     }
     return any;
@@ -143,11 +147,10 @@ static void find_force(const ode_problem *pulled, const loaded_joint *joint,
 }
 
 // Whether its bodies move as one.
-static bool welds(const loaded_joint *joint)
+static bool welds(const sprag_row *row, int rows)
 {
     int hard = 0;
-    for (int i = 0; i < joint->rows && joint->rows >= 6; i++) {
-        const sprag_row *row = &joint->row[i];
+    for (; rows > 0; row++, rows--) {
         hard += row->lo == -INFINITY && row->hi == INFINITY && row->compliance <= load_hard_weld;
     }
     return hard == 6;
@@ -286,8 +289,8 @@ static void look_ahead_of_joint(const ode_problem *pulled, loaded_joint *joint, 
 
 // Finds what the joint's force loads, and where: at the anchor of the first joint between the same
 // two parts. A distance has two anchors, and is alone. newest: of the joints in the list of each
-// part. A joint is in that of its later part, as a body of many joints mostly comes before those it
-// holds.
+// part; NULL: no loops, and no two joints between the same parts. A joint is in the list of its
+// later part, as a body of many joints mostly comes before those it holds.
 static void find_arms(const ode_problem *pulled, int at, int *newest)
 {
     loaded_joint *joint = &pulled->loaded[at];
@@ -305,7 +308,7 @@ static void find_arms(const ode_problem *pulled, int at, int *newest)
     }
     if (part[0] == part[1]) {
         part[0] = part[1] = -1;
-    } else if (joint->linear > 1) {
+    } else if (newest && joint->linear > 1) {
         int *list = &newest[part[0] > part[1] ? part[0] : part[1]];
         for (int i = *list; i >= 0; i = pulled->loaded[i].older) {
             const loaded_joint *other = &pulled->loaded[i];
@@ -324,29 +327,29 @@ static void find_arms(const ode_problem *pulled, int at, int *newest)
 // false: no memory.
 static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
 {
-    int *newest = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, int);
     pulled->group = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies + 1, int);
     pulled->loaded = SPRAG_TAKE_RAW(scratch, pulled->joint_rows, loaded_joint);
     for (int i = 0, rows; i < pulled->joint_rows && !scratch->failed; i += rows) {
-        rows = rows_of_joint(pulled, i);
         loaded_joint *joint = &pulled->loaded[pulled->loadeds];
-        joint->row = &pulled->row[i];
-        joint->rows = rows;
-        joint->arc = NO_ARC;
-        pulled->loadeds += find_levers(pulled, i, joint);
-        if (welds(joint) && !sprag_ode_join_parts(pulled, joint->row->body, scratch)) {
+        rows = find_rows(pulled, i, joint);
+        pulled->loadeds += find_levers(pulled, joint);
+        if (rows >= 6 && welds(&pulled->row[i], rows) &&
+            !sprag_ode_join_parts(pulled, joint->row->body, scratch)) {
             return false;
         }
     }
-    const bool loops = pulled->group && form_loops(pulled);
-    for (int i = 0; i < pulled->loadeds && loops; i++) {
-        hold_in_the_middle(pulled, &pulled->loaded[i]);
+    int *newest = NULL;
+    if (pulled->group && form_loops(pulled)) {
+        newest = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, int);
+        for (int i = 0; i < pulled->problem.bodies && newest; i++) {
+            newest[i] = -1;
+        }
+        for (int i = 0; i < pulled->loadeds; i++) {
+            hold_in_the_middle(pulled, &pulled->loaded[i]);
+        }
     }
     sprag_ode_measure_parts(pulled);
-    for (int i = 0; i < pulled->problem.bodies && newest; i++) {
-        newest[i] = -1;
-    }
-    for (int i = 0; i < pulled->loadeds && newest; i++) {
+    for (int i = 0; i < pulled->loadeds; i++) {
         find_arms(pulled, i, newest);
     }
     return !scratch->failed;
@@ -389,10 +392,6 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
         const double *moment = pulled->load[first].moment, *own = body->inertia;
         const double *I = part ? part->inertia : own;
         const double share = part ? (own[0] + own[4] + own[8]) / part->trace : 1;
-        if (!sprag_ode_load_counts(I, moment, square)) {
-            continue;
-        }
-        double added;
         pulled->stiffened_body =
             pulled->stiffened_body
                 ? pulled->stiffened_body
@@ -401,12 +400,15 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
             return;
         }
         ode_stiffened_body *to = &pulled->stiffened_body[pulled->stiffened_bodies];
-        to->body = i;
-        sprag_ode_warm_start_added(warm_start, pulled->island.body[i], &run, &added, &to->stored,
-                                   &to->share);
-        added = pulled->solve == ODE_WON ? 0 : added;
-        pulled->stiffened_bodies +=
-            sprag_ode_add_inertia(body, I, moment, square, share, added, to);
+        if (sprag_ode_add_inertia(body, I, moment, square, share, to)) {
+            double added;
+            to->body = i;
+            sprag_ode_warm_start_added(warm_start, pulled->island.body[i], &run, &added,
+                                       &to->stored, &to->share);
+            added = pulled->solve == ODE_WON ? 0 : added;
+            to->kept = to->share * sqrt(sqrt(added / to->trace));
+            pulled->stiffened_bodies++;
+        }
     }
 }
 
@@ -414,8 +416,9 @@ static void look_ahead(ode_problem *pulled)
 {
     double share = 0;
     for (int i = 0; i < pulled->stiffened_bodies; i++) {
-        share += pulled->stiffened_body[i].share / pulled->stiffened_bodies;
+        share += pulled->stiffened_body[i].share;
     }
+    share /= fmax(1, pulled->stiffened_bodies);
     for (int i = 0, spin = 0; i < pulled->problem.bodies; i++) {
         bool spins = spin < pulled->spins && pulled->spin[spin].body == i;
         const double *axis = spins ? pulled->spin[spin++].axis : NULL;
@@ -426,21 +429,6 @@ static void look_ahead(ode_problem *pulled)
     for (int i = 0; i < pulled->loadeds; i++) {
         if (pulled->loaded[i].linear == 3) { // else it slides: the circle is not all of the way
             look_ahead_of_joint(pulled, &pulled->loaded[i], share);
-        }
-    }
-}
-
-// A stop throws its bodies back, at most as fast as they came.
-static void mend_nothing(ode_problem *pulled)
-{
-    for (int i = 0, first = 0; i < pulled->joint_rows; i++) {
-        if (sprag_ode_row_holds(pulled, i, &first)) {
-            sprag_row *row = &pulled->row[i];
-            const double bias = row->bias, back = -sprag_ode_rate(pulled, row, NULL);
-            row->bias = row->lo == 0   ? fmin(bias, fmax(0, back))
-                        : row->hi == 0 ? fmax(bias, fmin(0, back))
-                                       : 0;
-            pulled->ahead[i] = row->bias - bias;
         }
     }
 }
@@ -461,7 +449,7 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
     stiffen_bodies(pulled, warm_start, scratch);
     sprag_ode_set_targets(pulled, scratch);
     if (pulled->solve == ODE_WON) {
-        mend_nothing(pulled);
+        sprag_ode_mend_nothing(pulled);
     } else if (pulled->solve == ODE_FIRST && (pulled->stiffened_bodies > 0 || pulled->arcs)) {
         look_ahead(pulled);
     }
