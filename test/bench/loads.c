@@ -141,7 +141,7 @@ void __wrap_sprag_ode_spin(ode_problem *pulled, sprag_scratch *scratch)
 // Each step has the same work in every run, so its time is the least of them.
 static void measure_cost(line_fn *line, const char *name)
 {
-    enum { RUNS = 5 };
+    enum { RUNS = 20 };
     const sprag_model *model = sprag_model_find(name);
     long count = lround(fmin(model->seconds, 3) / model->step);
     double *us[2], sum[2] = {0};
