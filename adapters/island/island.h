@@ -317,7 +317,8 @@ void sprag_ode_lever_of_rows(const sprag_row *row, int side, double r[3]);
 // ---- load_inertia.c
 
 // Adds a body's share of A to its inertia, and sets it and what was before. I: of its part. moment:
-// N m, the sum of r f'; square: s^2, of the step. false: the load is too small.
+// N m, the symmetric part of the sum of r f' (xx, yy, zz, xy, xz, yz): K is its trace less it.
+// square: s^2, of the step. false: the load is too small.
 bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *moment, double square,
                            double share_of_part, ode_stiffened_body *to);
 

@@ -57,11 +57,19 @@ static bool holds(const ode_problem *pulled, int i, asked_joint *of)
 // might.
 static void add_rows(account *sum, const ode_problem *pulled, const sprag_solution *middle)
 {
+    static const double still[6];
+    const double step = pulled->problem.step, *v[2] = {still, still};
     asked_joint joint = {0};
     for (int i = 0; i < pulled->joint_rows; i++) {
+        const sprag_row *row = &pulled->row[i];
+        for (int side = 0; side < 2 && pulled->row_joint[i] != joint.joint; side++) {
+            const int body = row->body[side];
+            v[side] = body == SPRAG_STATIC ? still : middle->velocity[body];
+        }
         if (holds(pulled, i, &joint)) { // what a motor brings in is its own
-            double impulse = pulled->problem.step * pulled->solution.row_force[i];
-            sum->won += impulse * sprag_ode_rate(pulled, &pulled->row[i], middle);
+            double impulse = step * pulled->solution.row_force[i];
+            sum->won +=
+                impulse * (product6(row->jacobian[0], v[0]) + product6(row->jacobian[1], v[1]));
             sum->driven += 0.5 * impulse * pulled->ahead[i];
         }
     }

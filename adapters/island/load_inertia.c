@@ -21,21 +21,18 @@ static double least_moment(const double *I)
 static double excess(const double *I, const double *own, double share, const double *moment,
                      double square, double A[9])
 {
-    double least = least_moment(I), sum = 0;
-    for (int i = 0; i < 9; i++) {
-        sum += moment[i] * moment[i];
-    }
+    const double sum = dot3(moment, moment) + 2 * dot3(moment + 3, moment + 3);
+    double least = least_moment(I);
     if (!(2 * sum * square * square > least * least)) {
-        return 0; // the eigenvalues of K are sums of two of the moment's symmetric part
+        return 0; // the eigenvalues of K are sums of two of the moment
     }
     double over[9], value[3], u[9], trace = 0;
-    const double all = moment[0] + moment[4] + moment[8];
-    for (int i = 0; i < 3; i++) {
-        over[4 * i] = square * (all - moment[4 * i]) - I[4 * i];
-    }
-    over[1] = -0.5 * (square * (moment[1] + moment[3]) + I[1] + I[3]);
-    over[2] = -0.5 * (square * (moment[2] + moment[6]) + I[2] + I[6]);
-    over[5] = -0.5 * (square * (moment[5] + moment[7]) + I[5] + I[7]);
+    over[0] = square * (moment[1] + moment[2]) - I[0];
+    over[4] = square * (moment[0] + moment[2]) - I[4];
+    over[8] = square * (moment[0] + moment[1]) - I[8];
+    over[1] = -square * moment[3] - 0.5 * (I[1] + I[3]);
+    over[2] = -square * moment[4] - 0.5 * (I[2] + I[6]);
+    over[5] = -square * moment[5] - 0.5 * (I[5] + I[7]);
     sprag_eigen3(over, value, u);
     least = own == I ? least : least_moment(own);
     memset(A, 0, 9 * sizeof *A);

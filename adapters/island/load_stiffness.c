@@ -43,8 +43,7 @@
 #include "linalg.h"
 
 typedef struct ode_load {
-    double moment[9]; // N m, the sum of r f': K = its trace less its symmetric part; of a part:
-                      // that of its first body
+    double moment[6]; // N m, as sprag_ode_add_inertia's; of a part: that of its first body
     bool known;       // a joint has exerted a force on it in the last step
     // of its turn within the step, see set_turn():
     double turn[3]; // rad/s
@@ -95,20 +94,21 @@ static void find_lever_of_two(const double *a, const double *b, double r[3])
 // Finds the rows of a joint with linear parts, from its first row on. Returns the number of all.
 static int find_rows(const ode_problem *pulled, int first, loaded_joint *joint)
 {
-    const dJointID id = pulled->row_joint[first];
-    int at = first, from = first, end = first, linear = 0;
-    for (; at < pulled->joint_rows && pulled->row_joint[at] == id; at++) {
-        if (!is_zero(pulled->row[at].jacobian[0])) {
-            from = end == first ? at : from;
-            linear += at - from == linear;
-            end = at + 1;
+    const dJointID *id = &pulled->row_joint[first], *last = pulled->row_joint + pulled->joint_rows;
+    sprag_row *row = &pulled->row[first], *from = row, *end = row;
+    int rows = 0, linear = 0;
+    for (; id + rows < last && id[rows] == *id; rows++, row++) {
+        if (!is_zero(row->jacobian[0])) {
+            from = linear == 0 ? row : from;
+            linear += row == from + linear;
+            end = row + 1;
         }
     }
-    joint->row = &pulled->row[from];
-    joint->rows = end - from;
+    joint->row = from;
+    joint->rows = (int)(end - from);
     joint->linear = linear;
     joint->arc = NO_ARC;
-    return at - first;
+    return rows;
 }
 
 // The linear parts are unit vectors e at right angles to one another. Of a single one the lever is
@@ -355,6 +355,16 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
     return !scratch->failed;
 }
 
+// sign: by Newton's third law.
+static void add_moment(double moment[6], double sign, const double r[3], const double force[3])
+{
+    const double x = sign * r[0], y = sign * r[1], z = sign * r[2];
+    moment[0] += x * force[0], moment[1] += y * force[1], moment[2] += z * force[2];
+    moment[3] += 0.5 * (x * force[1] + y * force[0]);
+    moment[4] += 0.5 * (x * force[2] + z * force[0]);
+    moment[5] += 0.5 * (y * force[2] + z * force[1]);
+}
+
 // Adds up the stiffness of each part by the forces of the last step.
 static void find_loads(const ode_problem *pulled, load *loads)
 {
@@ -366,10 +376,7 @@ static void find_loads(const ode_problem *pulled, load *loads)
         for (int side = 0; side < 2 && !is_zero(force); side++) {
             if (joint->part[side] >= 0) {
                 load *of = &loads[joint->part[side]];
-                for (int k = 0; k < 3; k++) { // by Newton's third law
-                    const double *r = joint->arm[side];
-                    add_scaled(of->moment + 3 * k, side ? -r[k] : r[k], force, 3);
-                }
+                add_moment(of->moment, side ? -1 : 1, joint->arm[side], force);
                 of->known = true;
             }
         }

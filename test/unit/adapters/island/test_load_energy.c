@@ -149,9 +149,11 @@ START_TEST(a_body_takes_what_counts_beside_its_own)
     sprag_body body = {.mass = 1, .inertia = {own, 0, 0, 0, own, 0, 0, 0, own}};
     sprag_problem problem = {.step = 0.01, .bodies = 1, .body = &body};
     ode_stiffened_body to = {.share = 1};
-    double moment[9];
-    for (int i = 0; i < 9; i++) {
-        moment[i] = lever[i / 3] * force[i % 3];
+    static const int axes[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
+    double moment[6];
+    for (int i = 0; i < 6; i++) {
+        const int a = axes[i][0], b = axes[i][1];
+        moment[i] = 0.5 * (lever[a] * force[b] + lever[b] * force[a]);
     }
     ck_assert(sprag_ode_add_inertia(&body, part, moment, 1e-4, 0.5, &to));
     ck_assert_int_eq(sprag_problem_check(&problem, NULL, 0), SPRAG_OK);
