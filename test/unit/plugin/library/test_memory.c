@@ -2,6 +2,7 @@
 // it was and the stepper returns 0, or the step is done. ODE's own memory does not fail here: the
 // linker gives this program's objects alone another malloc.
 #include <check.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -380,6 +381,45 @@ static void *fail_from_there_on(dsizeint size)
 // The first use of sprag in a process looks at objects of its own in ODE, which follows the
 // pointers that its allocations return. Here it is the answer of dCollide, which advance gives.
 // Each test is a process.
+// A heavy ball on a chain falls until it is taut: those steps are solved a second time, in the
+// memory of the first.
+START_TEST(a_second_solve_allocates_nothing)
+{
+    enum { LINKS = 50, STEPS = 200 };
+    static const double length = 0.2; // m
+    sprag_world_statistics of_step = {.struct_size = sizeof of_step};
+    int twice = 0;
+    dWorldID w = dWorldCreate();
+    dBodyID link = NULL;
+    for (int i = 0; i <= LINKS; i++) { // level, in two halves that lie upon each other
+        bool back = i > LINKS / 2;
+        double x = length * (back ? LINKS - i + 0.5 : i + 0.5);
+        dBodyID next = create_body(w, i < LINKS ? 0.1 : 100, x, 0, 0);
+        dJointID ball = dJointCreateBall(w, 0);
+        dJointAttach(ball, next, link);
+        dJointSetBallAnchor(ball, x + (back ? 0.5 : -0.5) * length, 0, 0);
+        link = next;
+    }
+    dWorldSetGravity(w, 0, 0, -9.81);
+    configure(w, "method=stribeck");
+    failing = LONG_MAX;
+    for (int i = 0; i < STEPS; i++) {
+        allocation = 0;
+        counting = true;
+        dWorldStep(w, 0.01);
+        counting = false;
+        sprag_world_stats(w, &of_step);
+        if (i > 1 && of_step.iterations > 1) {
+            twice++;
+            ck_assert_int_eq(allocation, 0);
+        }
+    }
+    ck_assert_int_gt(twice, 0);
+    failing = 0;
+    dWorldDestroy(w);
+}
+END_TEST
+
 START_TEST(the_check_at_start_needs_no_memory_of_ode)
 {
     dContactGeom contact;
@@ -410,6 +450,7 @@ int main(void)
     ADD_TESTS_WITH(suite, "all", setup, teardown,
                    {a_step_without_memory_is_done_or_undone, METHODS * EXTRAS * WARM * 2},
                    {threads_without_memory_are_done_without, 1},
+                   {a_second_solve_allocates_nothing, 1},
                    {derivatives_without_memory_are_right_or_refused, 4});
     int failed = run_suite_as(start, CK_FORK);
     return run_suite(suite) || failed;
