@@ -504,7 +504,4 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
                         const ode_index *index, const ode_warm_start *warm_start);
 
-// Rows that hold the bodies of a joint together, at most: motors and stops are behind them.
-int sprag_ode_holding_rows(dJointID joint);
-
 #endif

@@ -30,6 +30,39 @@ static void make_force_of_motor(sprag_row *row)
     }
 }
 
+// Motors and stops are behind the rows that hold its bodies together.
+static int holding_rows_of(dJointID joint)
+{
+    switch ((int)dJointGetType(joint)) {
+    case dJointTypeAMotor:
+    case dJointTypeLMotor:
+        return 0;
+    case dJointTypePU:
+    case dJointTypePlane2D:
+        return 3;
+    case dJointTypeUniversal:
+    case dJointTypeHinge2:
+    case dJointTypePR:
+    case dJointTypePiston:
+        return 4;
+    case dJointTypeHinge:
+    case dJointTypeSlider:
+        return 5;
+    default:
+        return ODE_ROWS_MAX;
+    }
+}
+
+// Rows that hold the bodies of the joint together, and hard stops, bring in nothing; others are
+// motors, those of infinite force too, and stops that are springs or locked.
+static bool drives(const sprag_row *row, bool holding)
+{
+    const bool stops =
+        (row->lo == 0 && row->hi == INFINITY) || (row->lo == -INFINITY && row->hi == 0);
+    return row->lo == -INFINITY && row->hi == INFINITY ? !holding
+                                                       : !stops || row->compliance > load_hard_weld;
+}
+
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
                         const ode_index *index, const ode_warm_start *warm_start)
 {
@@ -52,6 +85,7 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
     bool reversed;
     sprag_ode_joint_bodies(joint, body, &reversed); // ODE's rows are in this order too
     const int of_body[2] = {sprag_ode_index_of(index, body[0]), sprag_ode_index_of(index, body[1])};
+    const int holding = holding_rows_of(joint);
     int good = 0;
     for (int k = 0; k < rows; k++) {
         sprag_row *row = &to[good];
@@ -67,29 +101,8 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
             memcpy(row->jacobian[1], J[1] + 6 * k, sizeof row->jacobian[1]);
         }
         make_force_of_motor(row);
+        row->drives = drives(row, k < holding);
         good += row_is_good(row);
     }
     return good;
-}
-
-int sprag_ode_holding_rows(dJointID joint)
-{
-    switch ((int)dJointGetType(joint)) {
-    case dJointTypeAMotor:
-    case dJointTypeLMotor:
-        return 0;
-    case dJointTypePU:
-    case dJointTypePlane2D:
-        return 3;
-    case dJointTypeUniversal:
-    case dJointTypeHinge2:
-    case dJointTypePR:
-    case dJointTypePiston:
-        return 4;
-    case dJointTypeHinge:
-    case dJointTypeSlider:
-        return 5;
-    default:
-        return ODE_ROWS_MAX;
-    }
 }

@@ -29,28 +29,6 @@ typedef struct account {
     double driven;       // the part of it that u and the look ahead bring in
 } account;
 
-// The rows of a joint are asked about in their order, from `first` on.
-typedef struct asked_joint {
-    dJointID joint;
-    int first, holding;
-} asked_joint;
-
-// Whether a row holds the bodies of its joint together, or is a hard stop of it; others are motors,
-// those of infinite force too, and stops that are springs.
-static bool holds(const ode_problem *pulled, int i, asked_joint *of)
-{
-    const sprag_row *row = &pulled->row[i];
-    const bool below = row->lo == -INFINITY, above = row->hi == INFINITY;
-    if (of->joint != pulled->row_joint[i]) {
-        of->joint = pulled->row_joint[i];
-        of->first = i;
-        of->holding = sprag_ode_holding_rows(of->joint);
-    }
-    return below && above ? i - of->first < of->holding
-                          : ((below && row->hi == 0) || (above && row->lo == 0)) &&
-                                row->compliance <= load_hard_weld;
-}
-
 // A step with the multipliers x of rows J changes the energy, with the weight at the middles of
 // steps, by step x.(J v in the middle of the step). J v after is the look ahead and what mends
 // errors, less what the row yields: rows that contradict each other mend nothing, with all their
@@ -59,14 +37,14 @@ static void add_rows(account *sum, const ode_problem *pulled, const sprag_soluti
 {
     static const double still[6];
     const double step = pulled->problem.step, *v[2] = {still, still};
-    asked_joint joint = {0};
     for (int i = 0; i < pulled->joint_rows; i++) {
         const sprag_row *row = &pulled->row[i];
-        for (int side = 0; side < 2 && pulled->row_joint[i] != joint.joint; side++) {
+        const bool first = i == 0 || pulled->row_joint[i] != pulled->row_joint[i - 1];
+        for (int side = 0; side < 2 && first; side++) {
             const int body = row->body[side];
             v[side] = body == SPRAG_STATIC ? still : middle->velocity[body];
         }
-        if (holds(pulled, i, &joint)) { // what a motor brings in is its own
+        if (!row->drives) { // what a motor brings in is its own
             double impulse = step * pulled->solution.row_force[i];
             sum->won +=
                 impulse * (product6(row->jacobian[0], v[0]) + product6(row->jacobian[1], v[1]));
@@ -200,10 +178,9 @@ bool sprag_ode_charge_loads(ode_problem *pulled, sprag_scratch *scratch)
 
 void sprag_ode_mend_nothing(ode_problem *pulled)
 {
-    asked_joint joint = {0};
     for (int i = 0; i < pulled->joint_rows; i++) {
-        if (holds(pulled, i, &joint)) {
-            sprag_row *row = &pulled->row[i];
+        sprag_row *row = &pulled->row[i];
+        if (!row->drives) {
             const double bias = row->bias, back = -sprag_ode_rate(pulled, row, NULL);
             row->bias = row->lo == 0   ? fmin(bias, fmax(0, back))
                         : row->hi == 0 ? fmax(bias, fmin(0, back))
