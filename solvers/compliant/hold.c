@@ -203,8 +203,8 @@ static double height_of(const compliant_run *run, int guard, const double *up)
     return highest;
 }
 
-// Triangles of the same mesh onto which the body of a point rolls without an event: none above, for
-// those are hit.
+// Triangles of the same mesh onto which the body of a point, the first of its pair, rolls without an
+// event: none above, for those are hit.
 static void add_level(compliant_run *run, int i)
 {
     const int guard = run->held.guard[i];
@@ -218,7 +218,8 @@ static void add_level(compliant_run *run, int i)
     }
     const double most = height_of(run, guard, up) + COMPLIANT_SHARED_POINT;
     for (int g = -1; (g = compliant_next_of_mesh(run, guard, g)) >= 0;) {
-        run->held.pair[g] |= compliant_is_rigid(run, g) && height_of(run, g, up) <= most;
+        bool *holds = &run->held.pair[g];
+        *holds = *holds || (compliant_is_rigid(run, g) && height_of(run, g, up) <= most);
     }
 }
 
@@ -226,7 +227,9 @@ void compliant_set_held_pairs(compliant_run *run)
 {
     find_held(run);
     for (int i = 0; i < run->held.points; i++) {
-        add_level(run, i);
+        if (i == 0 || run->held.guard[i] != run->held.guard[i - 1]) {
+            add_level(run, i);
+        }
     }
 }
 
