@@ -57,10 +57,46 @@ static bool is_box_apart(const double corner[3][3], const double at[3], double f
     return square > far * far;
 }
 
-// Is the triangle farther than the reach, along its normal or an axis of the shape?
+// Is a ball farther than the reach from the shape? at: m, its centre in the axes of the shape.
+static bool is_ball_apart(const search *s, const double at[3], double radius)
+{
+    const sprag_shape *shape = s->shape;
+    double out[3];
+    if (shape->kind == SPRAG_BOX) {
+        for (int k = 0; k < 3; k++) {
+            out[k] = fmax(0, fabs(at[k]) - shape->half[k]);
+        }
+    } else {
+        const double across = sqrt(at[0] * at[0] + at[1] * at[1]);
+        const bool capped = shape->kind == SPRAG_CAPSULE;
+        out[0] = capped ? across : fmax(0, across - shape->radius);
+        out[1] = 0;
+        out[2] = fmax(0, fabs(at[2]) - shape->half[2]);
+        radius += capped ? shape->radius : 0;
+    }
+    radius += s->reach;
+    return dot3(out, out) > radius * radius;
+}
+
+// The same of the ball around a triangle, with corners (m) in the axes of the shape.
+static bool is_far(const search *s, const double corner[3][3])
+{
+    double middle[3], square = 0;
+    for (int k = 0; k < 3; k++) {
+        middle[k] = (corner[0][k] + corner[1][k] + corner[2][k]) / 3;
+    }
+    for (int i = 0; i < 3; i++) {
+        double from[3];
+        subtract3(corner[i], middle, from);
+        square = fmax(square, dot3(from, from));
+    }
+    return is_ball_apart(s, middle, sqrt(square));
+}
+
+// Is the triangle farther than the reach, along its normal or an axis of the shape, or its ball?
 static bool is_apart(const search *s, const ode_triangle *t)
 {
-    double from[3][3], local[3], n[3];
+    double from[3][3], local[3][3], n[3];
     if (!s->boxed) {
         return false;
     }
@@ -79,14 +115,14 @@ static bool is_apart(const search *s, const ode_triangle *t)
     }
     double lo[3], hi[3];
     for (int i = 0; i < 3; i++) {
-        mul33_transposed(s->pose.rotation, from[i], local);
+        mul33_transposed(s->pose.rotation, from[i], local[i]);
         for (int k = 0; k < 3; k++) {
-            lo[k] = i && lo[k] < local[k] ? lo[k] : local[k];
-            hi[k] = i && hi[k] > local[k] ? hi[k] : local[k];
+            lo[k] = i && lo[k] < local[i][k] ? lo[k] : local[i][k];
+            hi[k] = i && hi[k] > local[i][k] ? hi[k] : local[i][k];
         }
     }
     return lo[0] > s->half[0] || hi[0] < -s->half[0] || lo[1] > s->half[1] || hi[1] < -s->half[1] ||
-           lo[2] > s->half[2] || hi[2] < -s->half[2];
+           lo[2] > s->half[2] || hi[2] < -s->half[2] || is_far(s, (const double(*)[3])local);
 }
 
 static void keep_near(search *s)
@@ -101,7 +137,7 @@ static void keep_near(search *s)
     near->count = left;
 }
 
-// As long as all are in one plane, none is looked at closely.
+// Unless the caller wants it, none is looked at closely as long as all are in one plane.
 static void add(void *data, int number, const double corner[3][3])
 {
     search *s = data;
@@ -136,11 +172,11 @@ static void add(void *data, int number, const double corner[3][3])
 }
 
 bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, double reach,
-                              sprag_scratch *scratch, ode_near *near)
+                              bool closely, sprag_scratch *scratch, ode_near *near)
 {
     search s = {.shape = &shape->shape, .reach = reach, .scratch = scratch, .near = near};
     double from[3], bounds[6];
-    *near = (ode_near){.is_flat = true};
+    *near = (ode_near){.is_flat = !closely};
     subtract3(shape->pose.position, mesh->pose.position, from);
     mul33_transposed(mesh->pose.rotation, from, s.pose.position);
     for (int i = 0; i < 3; i++) {

@@ -14,7 +14,7 @@ typedef struct ode_triangle {
 typedef struct ode_near { // in scratch
     ode_triangle *triangle;
     int count, room;
-    bool is_flat;     // all that are in the box of the shape are in one plane
+    bool is_flat;     // all that are in the box of the shape are in one plane; not if `closely`
     double normal[3]; // its normal, unit, in the axes of the mesh
 } ode_near;
 
@@ -24,8 +24,9 @@ typedef struct ode_near { // in scratch
 
 // Lists the triangles that are not farther (m) from a shape than this. Of balls, these are all; of
 // capsules, cylinders and boxes, a few more: those that are apart neither along their normal nor
-// along an axis of the shape; in one plane, all that are in its box. false: no memory.
+// along an axis of the shape, nor by the balls around them. closely: those in one plane, too; else
+// these are all that are in the shape's box. false: no memory.
 bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, double reach,
-                              sprag_scratch *scratch, ode_near *near);
+                              bool closely, sprag_scratch *scratch, ode_near *near);
 
 #endif

@@ -27,6 +27,8 @@ typedef struct item {
     int members;                     // the first, -1: none
     bool is_read; // geom and side are set; before only geom.body and geom.bounds (by ODE) are
     bool moves;   // set with the widened bounds
+    double reach; // m: likewise; no point of it goes farther, with half the margin, or with what
+                  // the caller's `reach` adds along x: it takes no pairs of meshes
 } item;
 
 // The state of one search. Set by the caller of find():
@@ -341,7 +343,9 @@ static void widen(const finder *f, int i)
         b[k] += fmin(motion.shift[k], 0) - any;
         b[k + 3] += fmax(motion.shift[k], 0) + any;
     }
+    const double still = b[3];
     add_reach(f, f->item[i].id, b);
+    f->item[i].reach = any + norm3(motion.shift) + (f->reach ? b[3] - still : f->margin / 2);
 }
 
 // ---- pairs
@@ -411,6 +415,22 @@ static void add_triangle(void *data, int number, const double corner[3][3])
     }
 }
 
+// Pairs a shape with the triangles of a mesh that are not farther (m) from it than this.
+static void add_near(mesh_search *m, double reach)
+{
+    finder *f = m->f;
+    ode_near near;
+    m->other = &f->item[m->j].side;
+    if (!sprag_ode_triangles_near(&f->item[m->i].geom, &f->item[m->j].geom, reach, true, f->scratch,
+                                  &near)) {
+        return;
+    }
+    for (int i = 0; i < near.count; i++) {
+        const ode_triangle *t = &near.triangle[i];
+        add_triangle(m, t->number, t->corner);
+    }
+}
+
 // The box in which the other item may reach the mesh within the step, if the mesh stays where it is
 // at the start.
 static void reach_of(const finder *f, int mesh, int other, double reach[6])
@@ -458,9 +478,7 @@ static void add_pairs(finder *f, int i, int j)
     } else {
         bool swapped = b->geom.kind == ODE_GEOM_MESH;
         mesh_search m = {.f = f, .i = swapped ? j : i, .j = swapped ? i : j, .swapped = swapped};
-        m.other = &f->item[m.j].side;
-        reach_of(f, m.i, m.j, reach);
-        sprag_ode_triangles(&f->item[m.i].geom, reach, add_triangle, &m);
+        add_near(&m, a->reach + b->reach);
     }
 }
 
@@ -572,16 +590,8 @@ bool sprag_ode_pairs_of_two(const ode_geom geom[2], double margin, sprag_scratch
         }
     }
     if (mesh[0] != mesh[1]) {
-        ode_near near;
         mesh_search m = {.f = &f, .i = mesh[1], .j = mesh[0], .swapped = mesh[1]};
-        m.other = &f.item[m.j].side;
-        if (!sprag_ode_triangles_near(&geom[m.i], &geom[m.j], margin, scratch, &near)) {
-            return false;
-        }
-        for (int i = 0; i < near.count; i++) {
-            const ode_triangle *t = &near.triangle[i];
-            add_triangle(&m, t->number, t->corner);
-        }
+        add_near(&m, margin);
     } else if (!mesh[0] || sprag_boxes_overlap(f.bounds[0], f.bounds[1])) {
         add_pairs(&f, 0, 1);
     }
