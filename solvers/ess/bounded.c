@@ -12,13 +12,13 @@
 #include "ess_run.h"
 
 // Moves `low` on to the last point known to be before the first one at which sign s > level; that
-// is `beyond`. false: there is none up to `high`, or the bound does not hold.
+// is `beyond`. false: there is none up to `high`, or as of sprag_ess_first_crossing.
 static bool advance(sprag_ess_way *way, double sign, double level, sprag_ess_place *low,
                     sprag_ess_place high, sprag_ess_place *beyond)
 {
     sprag_ess_place end[SPRAG_ESS_HALVINGS] = {high};
     int depth = 1;
-    while (depth > 0) {
+    while (depth > 0 && !sprag_ess_is_stopped(way->run)) {
         sprag_ess_place to = end[depth - 1];
         double a = sign * low->s - level, b = sign * to.s - level, room = 2 * way->tolerance;
         double reach = way->most * (to.part - low->part), middle = (low->part + to.part) / 2;
@@ -115,8 +115,12 @@ static bool crosses(sprag_ess_run *run, const sprag_ess_piece *piece, int guard)
 {
     sprag_guards *g = &run->guards;
     projected p = {run, piece, guard, sprag_guards_side(g, guard)};
-    sprag_ess_way way = {along_projection, &p, run->problem->rate_bound[guard] * piece->length,
-                         run->label_tolerance[guard], false};
+    sprag_ess_way way = {run,
+                         along_projection,
+                         &p,
+                         run->problem->rate_bound[guard] * piece->length,
+                         run->label_tolerance[guard],
+                         false};
     if (!g->armed[guard] ||
         (!g->unseen[guard] && p.side * run->now.h[guard] + way.most <= way.tolerance)) {
         return false;

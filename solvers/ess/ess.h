@@ -112,7 +112,8 @@ typedef struct sprag_ess_problem {
     // m: crossing one of these ends the integration, just behind it. NULL: none does.
     const bool *terminal;
 
-    // Asked before every step, rejected ones too. true ends the integration as max_steps does.
+    // Asked before every step, rejected ones too, and for each value of a guard with a rate_bound.
+    // true ends the integration as max_steps does.
     // NULL: never.
     bool (*should_stop)(void *user, double time);
 } sprag_ess_problem;

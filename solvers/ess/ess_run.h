@@ -179,6 +179,7 @@ void sprag_ess_end(sprag_ess_run *run, sprag_ess_stop stop, int guard, const cha
 
 // Whether the run has not been ended early.
 bool sprag_ess_is_running(const sprag_ess_run *run);
+bool sprag_ess_is_stopped(sprag_ess_run *run); // asks the caller
 
 // Weighted root of mean square of an error (size); 1 is the tolerance.
 double sprag_ess_norm(const sprag_ess_run *run, const double *error);
@@ -222,6 +223,7 @@ sprag_ess_pending sprag_ess_pop(sprag_ess_run *run);
 
 // h of a guard in the direction of its crossing, along a way: part 0 to 1.
 typedef struct sprag_ess_way {
+    sprag_ess_run *run;
     double (*at)(const void *data, double part);
     const void *data;
     double most;      // units of h: bound of the change of h from part 0 to part 1
@@ -234,7 +236,8 @@ typedef struct sprag_ess_place {
 } sprag_ess_place;
 
 // The first crossing on a way, by values s[0..last] at equal distances: it is between low and
-// beyond. fresh: a guard that is unseen. false: there is none, or the bound does not hold.
+// beyond. fresh: a guard that is unseen. false: there is none, or the bound does not hold, or the
+// caller has stopped the run.
 bool sprag_ess_first_crossing(sprag_ess_way *way, const double *s, int last, bool fresh,
                               sprag_ess_place *low, sprag_ess_place *beyond);
 

@@ -188,8 +188,12 @@ static double along_step(const void *data, double part)
 static bool find_bounded(const probe *p, const double *s, int last, bool fresh, bracket *found)
 {
     sprag_ess_run *run = p->run;
-    sprag_ess_way way = {along_step, p, run->problem->rate_bound[p->guard] * run->samples.length,
-                         run->label_tolerance[p->guard], false};
+    sprag_ess_way way = {run,
+                         along_step,
+                         p,
+                         run->problem->rate_bound[p->guard] * run->samples.length,
+                         run->label_tolerance[p->guard],
+                         false};
     sprag_ess_place low, beyond;
     bool any = sprag_ess_first_crossing(&way, s, last, fresh, &low, &beyond);
     if (way.too_fast) {

@@ -124,15 +124,6 @@ static double step_factor(const sprag_ess_run *run, double error)
     return fmin(fmax(factor, SPRAG_ESS_SHRINK), SPRAG_ESS_GROW);
 }
 
-static bool is_stopped(sprag_ess_run *run)
-{
-    const sprag_ess_problem *p = run->problem;
-    if (p->should_stop && p->should_stop(p->user, run->time)) {
-        sprag_ess_end(run, SPRAG_ESS_MANY_STEPS, SPRAG_ESS_NO_GUARD, "the caller stopped it");
-    }
-    return !sprag_ess_is_running(run);
-}
-
 // Length (s) of the next step. As many steps as lead to the end are equally long: a short last one
 // costs as much as they do. None leaves a sliver before the end.
 static double step_length(const sprag_ess_run *run, double left)
@@ -180,7 +171,7 @@ static double take_step(sprag_ess_run *run)
         }
         run->step = step * fmin(factor, SPRAG_ESS_SAFETY);
         run->stats->rejected++;
-        if (is_stopped(run)) {
+        if (sprag_ess_is_stopped(run)) {
             return 0;
         }
     }
@@ -296,7 +287,7 @@ void sprag_ess_loop(sprag_ess_run *run)
             sprag_ess_end(run, SPRAG_ESS_MANY_STEPS, SPRAG_ESS_NO_GUARD, "%ld steps", turns - 1);
             return;
         }
-        if (is_stopped(run)) {
+        if (sprag_ess_is_stopped(run)) {
             return;
         }
         check_labels(run);

@@ -34,6 +34,15 @@ bool sprag_ess_is_running(const sprag_ess_run *run)
     return run->stats->stop == SPRAG_ESS_DONE;
 }
 
+bool sprag_ess_is_stopped(sprag_ess_run *run)
+{
+    const sprag_ess_problem *p = run->problem;
+    if (p->should_stop && p->should_stop(p->user, run->time)) {
+        sprag_ess_end(run, SPRAG_ESS_MANY_STEPS, SPRAG_ESS_NO_GUARD, "the caller stopped it");
+    }
+    return !sprag_ess_is_running(run);
+}
+
 bool sprag_ess_finite(const double *x, int count)
 {
     double sum = 0; // 0, or NAN if a value is not finite

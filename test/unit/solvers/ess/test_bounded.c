@@ -288,6 +288,31 @@ START_TEST(bounds_that_do_not_hold_are_named)
 }
 END_TEST
 
+static long asked;
+
+static bool stop_after_a_thousand(void *user, double time)
+{
+    (void)user, (void)time;
+    return ++asked > 1000;
+}
+
+// A bound far above the speed of a guard that stays near 0 asks for millions of its values.
+START_TEST(the_caller_stops_a_search_within_a_step)
+{
+    double bound = 1e7;
+    waves w = {.guards = 1, .height = {{1e-3}}, .pace = {{1}}, .level = {-2e-3}};
+    sprag_ess_problem p = waves_problem(&w, &bound);
+    sprag_ess_options o = long_steps(modes[_i], 1);
+    double x[2] = {0, 0.3}, label = NAN;
+    asked = 0;
+    p.should_stop = stop_after_a_thousand;
+    ck_assert_int_eq(integrate(&p, &o, 0, 1, x, &label, NULL), SPRAG_NOT_CONVERGED);
+    ck_assert_int_eq(stats.stop, SPRAG_ESS_MANY_STEPS);
+    ck_assert_int_ge(asked, 1000);
+    ck_assert_int_lt(asked, 1010);
+}
+END_TEST
+
 // INFINITY is no bound: the same bits as without.
 START_TEST(unknown_bounds_change_nothing)
 {
@@ -308,12 +333,12 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("bounded");
-    ADD_TESTS(suite, "bounds",
-              {steps_longer_than_a_period_lose_crossings_without_a_bound_only, MODES},
-              {no_crossing_of_random_waves_is_lost, 60},
-              {guards_of_the_state_that_arm_each_other_are_not_lost, 1},
-              {brief_touches_are_found_under_a_bound, MODES},
-              {bounds_that_do_not_hold_are_named, MODES}, {unknown_bounds_change_nothing, 1});
+    ADD_TESTS(
+        suite, "bounds", {steps_longer_than_a_period_lose_crossings_without_a_bound_only, MODES},
+        {no_crossing_of_random_waves_is_lost, 60},
+        {guards_of_the_state_that_arm_each_other_are_not_lost, 1},
+        {brief_touches_are_found_under_a_bound, MODES}, {bounds_that_do_not_hold_are_named, MODES},
+        {the_caller_stops_a_search_within_a_step, MODES}, {unknown_bounds_change_nothing, 1});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;
