@@ -224,13 +224,17 @@ static sprag_result advance(compliant_run *run, sprag_compliant_reason *reason)
             return impacts ? switch_over(run, *reason) : decline(run, *reason);
         }
         run->stats->integrated_frames += !begun;
+        if (!compliant_plan_motors(run)) {
+            return give_up(run, SPRAG_ESS_BAD_VALUE, reason);
+        }
         sprag_ess_stats stats;
         sprag_result result = compliant_integrate(run, rate, &stats);
         if (result == SPRAG_NO_MEMORY) {
             return result;
         }
-        if (result == SPRAG_OK) {
-            break;
+        if (result == SPRAG_OK) { // of the frame, or where a motor has its speed
+            compliant_end_motors(run);
+            continue;
         }
         if (stats.stop != SPRAG_ESS_LAST_EVENT || !on_guard(run, stats.stop_guard)) {
             return give_up(run, stats.stop, reason);

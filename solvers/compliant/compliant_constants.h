@@ -173,6 +173,18 @@ enum { COMPLIANT_ROWS_MAX = 512 };
 // unstable.
 enum { COMPLIANT_CATCH_UP = 3 };
 
+// Frames: a motor that was hit takes so long at least to its speed. Longer: strong motors lose way.
+// Shorter: forces change faster, quadrupeds that trot are integrated whole half as often (at 1e-3).
+static const double COMPLIANT_SHORTEST_PULL = 0.1;
+
+// Frames: a motor that has its speed so shortly before the end has it there. Larger: it lags.
+// Smaller: steps of the integrator for nothing.
+static const double COMPLIANT_PULL_SLIVER = 1e-3;
+
+// Of a motor's speeds: a smaller difference from its target is no hit. Larger: weak hits are
+// made good over a step. Smaller: rounding.
+static const double COMPLIANT_MOTOR_HIT = 1e-9;
+
 // 1/frames: rate up to which the integrator resolves a row's own spring and damper. Larger: more
 // steps; smaller: springs that carry what stands on contacts yield too little.
 enum { COMPLIANT_RESOLVED = 30 };

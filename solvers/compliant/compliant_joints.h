@@ -34,6 +34,8 @@ struct compliant_joints {
     compliant_rule *rule;
     double *target_speed; // rows, m/s or rad/s; of a motor: extrapolated to the start of the frame
     double *target_rate;  // rows, m/s^2 or rad/s^2, of motors
+    double *target_end;   // rows, s: when a motor that was hit has its speed again; else INFINITY
+    bool *was_hit;        // rows: motors whose target is to be set again
     double *force_share;  // rows, share of its force that a motor has in this frame
     double *yield_speed;  // rows, then stops, m/s or rad/s: CFM times their force at the start
     // of stops; by stops.c and start.c:
@@ -106,6 +108,14 @@ bool compliant_evaluate_row_rates(compliant_run *run, const double *x); // and r
 // J v, with the velocities in a state or the accelerations in its rate.
 double compliant_row_velocity(const sprag_row *row, const double *x);
 void compliant_set_motors(compliant_run *run); // target speeds and rates, from the current speeds
+// The same after an impact, of the motors that it has made faster or slower.
+void compliant_hit_motors(compliant_run *run);
+// Motors that were hit pull with all their force until they have their speed. false: there are no
+// forces.
+bool compliant_plan_motors(compliant_run *run);
+double compliant_next_motor(const compliant_run *run); // s, when the next one has its speed
+// Motors that have their speed now keep it.
+void compliant_end_motors(compliant_run *run);
 // The equations of the rows that act, with the accelerations in f that they have without; adds the
 // effect of springs to f. label: of all guards.
 void compliant_demand(compliant_run *run, const double *x, const double *label, double *f);

@@ -551,7 +551,7 @@ bool compliant_impact(compliant_run *run)
     }
     compliant_pack(run);
     if (s.rows > 0) {
-        compliant_set_motors(run);
+        compliant_hit_motors(run);
         compliant_report_rows(run, 1 / run->frame->step);
         compliant_release_separating(run, run->guards.label + run->guards.pairs);
     }

@@ -411,7 +411,7 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
 {
     sprag_scratch *scratch = run->solve_scratch;
     compliant_budget *budget = &run->budget;
-    double h = run->frame->step, left = h - run->time;
+    double h = run->frame->step, end = fmin(h, compliant_next_motor(run)), left = end - run->time;
     sprag_scratch_reset(scratch);
     compliant_set_held_pairs(run);
     int room = 32 + 16 * (run->guards.pairs + run->stops);
@@ -453,7 +453,7 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     sprag_ess_problem problem = compliant_problem(run);
     compliant_set_known_labels(run);
     problem.rate_bound = rate_bounds(run, way, bound);
-    sprag_result result = sprag_ess_integrate(&problem, &options, run->time, h, run->state.x,
+    sprag_result result = sprag_ess_integrate(&problem, &options, run->time, end, run->state.x,
                                               run->guards.label, &output, scratch, stats, NULL, 0);
     // A step that the end of the frame has cut short tells no more than that it may be longer.
     bool cut = stats->next_step >= left;

@@ -15,13 +15,15 @@
 // - spring (a row that yields as fast as the integrator resolves): the spring and damper that ODE's
 //   steps tend to, lambda = (b - h b' - J v) / CFM; b - h b' consists of the error and (1 - ERP) J
 //   v.
-// - motor: lambda between two bounds. From the speed v0, at the start of the frame and after an
-//   impact, it follows the acceleration s that reaches its speed in a step,
+// - motor: lambda between two bounds. From the speed v0, at the start of the frame, it follows the
+//   acceleration s that reaches its speed in a step; after an impact that of its full force, if it
+//   has its speed again within the frame, then 0,
 //
 //       d(J v)/dt = s + (v0 + s t - J v) 3 / h       s = (b - CFM lambda - v0) / h
 //
 //   The second part corrects deviations by forces beyond its bounds; 3 / h is the largest rate that
 //   a single step of the integrator resolves.
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -106,16 +108,103 @@ bool compliant_evaluate_row_rates(compliant_run *run, const double *x)
 
 // ---- forces
 
+// m/s or rad/s: unbounded speeds must not make values that are not finite.
+static double wanted_speed(const compliant_joints *j, int row)
+{
+    return clamp(j->row[row].bias, -1e100, 1e100);
+}
+
+// From now on a motor follows an acceleration.
+static void set_motor(compliant_run *run, int row, double speed, double rate, double end)
+{
+    compliant_joints *j = run->joints;
+    j->target_rate[row] = rate;
+    j->target_speed[row] = speed - rate * run->time;
+    j->target_end[row] = end;
+    j->was_hit[row] = j->has_forces = false;
+}
+
 void compliant_set_motors(compliant_run *run)
 {
-    const double most = 1e100; // m/s: unbounded speeds must not make values that are not finite
-    compliant_joints *j = run->joints;
+    const compliant_joints *j = run->joints;
     for (int i = 0; i < run->rows; i++) {
         if (j->rule[i] == COMPLIANT_MOTOR) {
             double speed = compliant_row_velocity(&j->row[i], run->state.x);
-            double wanted = clamp(j->row[i].bias, -most, most);
-            j->target_rate[i] = (wanted - speed) / run->frame->step;
-            j->target_speed[i] = speed - j->target_rate[i] * run->time;
+            double rate = (wanted_speed(j, i) - speed) / run->frame->step;
+            set_motor(run, i, speed, rate, INFINITY);
+        }
+    }
+}
+
+void compliant_hit_motors(compliant_run *run)
+{
+    compliant_joints *j = run->joints;
+    for (int i = 0; i < run->rows; i++) {
+        double speed = compliant_row_velocity(&j->row[i], run->state.x);
+        double planned = j->target_speed[i] + j->target_rate[i] * run->time;
+        j->was_hit[i] |= j->rule[i] == COMPLIANT_MOTOR &&
+                         fabs(speed - planned) > COMPLIANT_MOTOR_HIT * hypot(speed, planned);
+    }
+}
+
+// Demands more of the motors that were hit than they have. Returns whether there are any.
+static bool demand_all(compliant_run *run)
+{
+    const compliant_joints *j = run->joints;
+    bool any = false;
+    for (int i = 0; i < run->rows; i++) {
+        if (j->was_hit[i]) {
+            double speed = compliant_row_velocity(&j->row[i], run->state.x);
+            double change = wanted_speed(j, i) - speed;
+            double most = compliant_row_inverse_mass(run, i) * fmax(-j->row[i].lo, j->row[i].hi);
+            double rate = 10 * (most + fabs(change) / run->frame->step);
+            set_motor(run, i, speed, copysign(rate, change), INFINITY);
+            run->joints->was_hit[i] = any = true;
+        }
+    }
+    return any;
+}
+
+bool compliant_plan_motors(compliant_run *run)
+{
+    const compliant_joints *j = run->joints;
+    const double h = run->frame->step, late = h * (1 - COMPLIANT_PULL_SLIVER), *f = run->state.f;
+    if (run->rows <= 0 || !demand_all(run)) {
+        return true;
+    }
+    compliant_set_held_pairs(run);
+    compliant_set_known_labels(run);
+    run->held.observed = true;
+    compliant_field(run, run->state.x, run->guards.known_label, run->state.f);
+    run->held.observed = false;
+    for (int i = 0; i < run->rows && isfinite(f[0]); i++) {
+        if (j->was_hit[i]) {
+            double speed = compliant_row_velocity(&j->row[i], run->state.x);
+            double change = wanted_speed(j, i) - speed;
+            double rate = compliant_row_velocity(&j->row[i], f) + j->jacobian_rate[i];
+            double pull = change * rate > 0 ? fmax(change / rate, COMPLIANT_SHORTEST_PULL * h) : h;
+            double end = run->time + pull;
+            pull = end > late && end < h ? h - run->time : pull;
+            set_motor(run, i, speed, change / pull, end > late ? INFINITY : end);
+        }
+    }
+    return isfinite(f[0]);
+}
+
+double compliant_next_motor(const compliant_run *run)
+{
+    double next = INFINITY;
+    for (int i = 0; i < run->rows; i++) {
+        next = fmin(next, run->joints->target_end[i]);
+    }
+    return next;
+}
+
+void compliant_end_motors(compliant_run *run)
+{
+    for (int i = 0; i < run->rows; i++) {
+        if (run->joints->target_end[i] <= run->time * (1 + 4 * DBL_EPSILON)) {
+            set_motor(run, i, wanted_speed(run->joints, i), 0, INFINITY);
         }
     }
 }
@@ -217,6 +306,7 @@ static void set_rules(compliant_run *run)
                      : lower || upper                                    ? COMPLIANT_ONE_SIDED
                                                                          : COMPLIANT_RIGID;
         j->target_speed[i] = row->bias;
+        j->target_end[i] = INFINITY;
         j->force_share[i] = 1;
     }
     compliant_set_motors(run);
@@ -233,6 +323,8 @@ static bool allocate(compliant_run *run)
     j->rule = SPRAG_TAKE(s, run->rows, compliant_rule);
     j->target_speed = SPRAG_TAKE(s, run->rows, double);
     j->target_rate = SPRAG_TAKE(s, run->rows, double);
+    j->target_end = SPRAG_TAKE(s, run->rows, double);
+    j->was_hit = SPRAG_TAKE(s, run->rows, bool);
     j->force_share = SPRAG_TAKE(s, run->rows, double);
     j->yield_speed = SPRAG_TAKE(s, room, double);
     j->hysteresis = SPRAG_TAKE(s, run->stops, double);

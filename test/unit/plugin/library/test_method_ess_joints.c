@@ -111,6 +111,43 @@ START_TEST(motor_pulls_after_a_bounce)
 }
 END_TEST
 
+// A cart of 2 kg at 1 m/s hits a ball of 1 kg, e = 0.5, or pushes it on, e = 0. A motor of force F
+// has its speed again after m dv / F, and has lost m dv^2 / 2 F of its way, m with what it pushes.
+START_TEST(motor_loses_the_way_of_its_full_force)
+{
+    static const struct {
+        double step, force, bounce, error; // s, N, 1, m
+    } run[] = {{0.01, 500, 0.5, 1e-6},
+               {1 / 60.0, 500, 0.5, 1e-6},
+               {1 / 60.0, 100, 0.5, 1e-6},
+               {0.01, 500, 0, 1e-6},
+               {1 / 60.0, 500, 0, 1e-6},
+               {0.001, 100, 0.5, 1e-5}, // the last of many steps is evenly accelerated
+               {0.001, 100, 0, 1e-5},
+               {0.01, 10, 0.5, 1e-4}};
+    const double h = run[_i].step, force = run[_i].force, e = run[_i].bounce, cart = 2, mass = 1;
+    coordinate c = open_coordinate(true, false, h);
+    dBodyID ball = yielding_ball(c.y, mass, 0.1, 0.4, 0.2037, 0);
+    dGeomSetBody(dCreateBox(c.y->space, 0.3, 0.2, 0.1), c.body);
+    c.y->made_of.bounce = e;
+    dBodySetLinearVel(c.body, 0, 1, 0);
+    set(&c, dParamVel, rate_of(&c));
+    set(&c, dParamFMax, force);
+    const int steps = (int)lround(0.5 / h);
+    for (int k = 0; k < steps; k++) {
+        yielding_step(c.y);
+    }
+    const double change = (1 + e) * mass / (cart + mass), drawn = e > 0 ? cart : cart + mass;
+    ck_assert_double_eq_tol(steps * h - dBodyGetPosition(c.body)[1],
+                            drawn * change * change / (2 * force), run[_i].error);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(c.body)[1], 1, 1e-8);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[1], e > 0 ? (1 + e) * cart / (cart + mass) : 1,
+                            1e-6);
+    ck_assert_int_eq(stats_of(c.y).ess_declined + stats_of(c.y).ess_switched, 0);
+    yielding_close(c.y);
+}
+END_TEST
+
 // One step removes a velocity that the joint does not allow, as in stock.
 START_TEST(joints_remove_velocities_in_one_step)
 {
@@ -675,18 +712,18 @@ static Suite *ess_suite(void)
 {
     Suite *suite = suite_create("method_ess_joints");
     ADD_TESTS(suite, "left", {jointed_body_rests_on_a_floor, 1});
-    ADD_TESTS(suite, "joints", {motors_are_bounded, 4}, {joints_move_at_their_mean_rate, 2},
-              {motor_reaches_its_speed_at_the_end, 4}, {motor_with_infinite_speed_is_a_force, 4},
-              {motor_pulls_after_a_bounce, 1}, {greatest_angular_speed_is_kept, 2},
-              {joints_remove_velocities_in_one_step, 1}, {motor_rests_on_its_stop, 8},
-              {stops_bounce_as_asked_for, 12}, {a_stop_wins_no_energy_at_the_start, 40},
-              {stops_bounce_often, 4}, {stop_comes_to_rest, 4}, {joints_far_apart_return, 4},
-              {violated_stops_return_as_in_stock, 20}, {yielding_joints_return_as_in_stock, 2},
-              {springs_at_long_levers_yield, 4}, {parallelogram_passes_its_dead_points, 9},
-              {stops_that_take_turns_come_to_rest, 1}, {unbounded_motor_stops, 4},
-              {coupled_motors_are_bounded, 2},
-              {stops_without_events_are_left_to_the_implicit_step, 3},
-              {long_chain_keeps_its_energy, 1});
+    ADD_TESTS(
+        suite, "joints", {motors_are_bounded, 4}, {joints_move_at_their_mean_rate, 2},
+        {motor_reaches_its_speed_at_the_end, 4}, {motor_with_infinite_speed_is_a_force, 4},
+        {motor_pulls_after_a_bounce, 1}, {motor_loses_the_way_of_its_full_force, 8},
+        {greatest_angular_speed_is_kept, 2}, {joints_remove_velocities_in_one_step, 1},
+        {motor_rests_on_its_stop, 8}, {stops_bounce_as_asked_for, 12},
+        {a_stop_wins_no_energy_at_the_start, 40}, {stops_bounce_often, 4}, {stop_comes_to_rest, 4},
+        {joints_far_apart_return, 4}, {violated_stops_return_as_in_stock, 20},
+        {yielding_joints_return_as_in_stock, 2}, {springs_at_long_levers_yield, 4},
+        {parallelogram_passes_its_dead_points, 9}, {stops_that_take_turns_come_to_rest, 1},
+        {unbounded_motor_stops, 4}, {coupled_motors_are_bounded, 2},
+        {stops_without_events_are_left_to_the_implicit_step, 3}, {long_chain_keeps_its_energy, 1});
     return suite;
 }
 
