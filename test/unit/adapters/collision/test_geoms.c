@@ -690,6 +690,62 @@ START_TEST(pairs_are_remembered)
 }
 END_TEST
 
+static dReal bump(void *data, int x, int z)
+{
+    (void)data;
+    return 0.1 * sin(0.9 * x) * cos(1.3 * z);
+}
+
+static int triangle_of(const ode_side *const side[2])
+{
+    return side[0]->triangle >= 0 ? side[0]->triangle : side[1]->triangle;
+}
+
+// Of a heightfield that a round or a square shape lies in, as far as the margin; few more.
+START_TEST(triangles_within_the_margin_are_pairs)
+{
+    enum { CELLS = 12, TRIANGLES = 2 * CELLS * CELLS };
+    const sprag_gap_query query = {INFINITY, 0};
+    dHeightfieldDataID field = dGeomHeightfieldDataCreate();
+    int near = 0, listed = 0;
+    dGeomHeightfieldDataBuildCallback(field, NULL, bump, 2, 2, CELLS + 1, CELLS + 1, 1, 0, 1, 0);
+    dCreateHeightfield(space, field, 1);
+    for (int i = 0; i < 200; i++) {
+        const double margin = i % 2 ? 0.01 : 0.1;
+        bool is_near[TRIANGLES] = {false}, is_pair[TRIANGLES] = {false};
+        dGeomID geom = i % 4 == 0   ? dCreateSphere(space, between(0.1, 0.5))
+                       : i % 4 == 1 ? dCreateCapsule(space, between(0.1, 0.3), between(0, 1))
+                       : i % 4 == 2 ? dCreateCylinder(space, between(0.1, 0.5), between(0.1, 1))
+                                    : dCreateBox(space, between(0.1, 1), between(0.1, 1), 0.3);
+        on_body(geom, between(-0.5, 0.5), between(0, 0.6), between(-0.5, 0.5));
+        turn_anyhow(geom);
+        find(100);
+        ck_assert_int_eq(pairs.count, TRIANGLES);
+        for (int k = 0; k < pairs.count; k++) {
+            const ode_side *const *side = pairs.pair[k].side;
+            sprag_gap gap;
+            ck_assert_int_eq(sprag_ode_gap(&pairs.pair[k], &query, &gap, NULL), SPRAG_OK);
+            is_near[triangle_of(side)] = gap.distance <= margin;
+        }
+        find(margin);
+        listed += pairs.count;
+        for (int k = 0; k < pairs.count; k++) {
+            const ode_side *const *side = pairs.pair[k].side;
+            is_pair[triangle_of(side)] = true;
+        }
+        for (int k = 0; k < TRIANGLES; k++) {
+            near += is_near[k];
+            ck_assert(is_pair[k] || !is_near[k]);
+        }
+        dBodyDestroy(dGeomGetBody(geom));
+        dGeomDestroy(geom);
+    }
+    ck_assert_int_gt(near, 1000);
+    ck_assert_int_lt(listed, 2 * near);
+    dGeomHeightfieldDataDestroy(field);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("geoms");
@@ -703,6 +759,6 @@ int main(void)
         {heightfields_turn, 1}, {geoms_without_shape_are_counted, 1},
         {geoms_without_extent_have_no_shape, 1}, {changed_convex_geoms_are_read_again, 1},
         {settled_steps_allocate_nothing, 1}, {geoms_may_go, 1}, {what_questions_have_read_goes, 1},
-        {pairs_are_remembered, 1});
+        {pairs_are_remembered, 1}, {triangles_within_the_margin_are_pairs, 1});
     return run_suite(suite);
 }
