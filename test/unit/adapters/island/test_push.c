@@ -229,6 +229,7 @@ START_TEST(contact_feedback_is_the_force)
     const sprag_contact *pulled = &p.ode.problem.contact[0];
     const double local[6] = {10, 2, -3}; // no moment
     double force[3] = {0}, turn[3];
+    memset(p.ode.solution.velocity, 0, (size_t)p.ode.problem.bodies * sizeof(double[6]));
     memcpy(p.ode.solution.contact_force[0], local, sizeof local);
     for (int i = 0; i < 9; i++) {
         force[i % 3] += local[i / 3] * pulled->frame[i / 3][i % 3];
