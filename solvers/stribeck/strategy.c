@@ -77,13 +77,14 @@ static double evaluate(sprag_strategy_state *w, double stiction)
     return w->stats.convergence = sprag_system_residual(w->system, w->v, stiction, NULL);
 }
 
-// Sets v to the free velocity, that before the step or the guess, whichever has the least residual.
+// Sets v to the free velocity or, where contacts act, that before the step or the guess, whichever
+// has the least residual: rows alone are linear but for their bounds.
 static void go_to_start(sprag_strategy_state *w)
 {
     const double *from[] = {w->system->free, w->system->start, w->guess};
     double least = INFINITY;
     int best = 0, last = 0;
-    for (int i = 0; i < 3 && from[i]; i++) {
+    for (int i = 0; i < (w->system->points > 0 ? 3 : 1) && from[i]; i++) {
         copy(w->v, from[i], w->system->size);
         double residual = evaluate(w, w->options.finest);
         best = residual < least ? i : best;
