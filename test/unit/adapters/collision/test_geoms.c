@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "convex_cube.h"
+#include "geom_layout.h"
 #include "geometry_cache.h"
 #include "linalg.h"
 #include "suite.h"
@@ -573,6 +574,9 @@ START_TEST(geoms_without_extent_have_no_shape)
         ck_assert_int_eq(sprag_ode_simple_shape(dCreateCylinder(space, radius, length), &shape),
                          k == 3);
     }
+    dGeomID empty = dCreateHeightfield(NULL, NULL, 1);
+    ck_assert_ptr_null(sprag_ode_heights(empty));
+    dGeomDestroy(empty);
 }
 END_TEST
 
