@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "linalg.h"
+#include "motion.h"
+#include "ode.h"
 #include "tolerances.h"
 
 // Cosine between the way out of a mesh and a triangle of the other one that looks against it.
@@ -55,6 +57,21 @@ static void set_way_out(const double front[3], int side, double way[3])
     }
 }
 
+// The pose of a side `length` s ago, by the velocity that its body has now.
+static void set_pose_before(const ode_geom *of, double length, sprag_pose *before)
+{
+    sprag_motion motion;
+    sprag_carried carried = {.mount = of->pose};
+    if (of->body && dBodyIsEnabled(of->body)) {
+        sprag_ode_set_pose(&motion.pose, dBodyGetPosition(of->body), dBodyGetRotation(of->body));
+        memcpy(motion.velocity, dBodyGetLinearVel(of->body), 3 * sizeof *motion.velocity);
+        memcpy(motion.velocity + 3, dBodyGetAngularVel(of->body), 3 * sizeof *motion.velocity);
+        sprag_pose_in(&motion.pose, &of->pose, &carried.mount);
+        carried.motion = &motion;
+    }
+    sprag_carried_at(&carried, -length, before);
+}
+
 // Is a shape that overlaps a triangle, and has most of its width behind it, to leave by the back?
 // It is if it was there a step ago and apart from the triangle. If it overlapped it then, it leaves
 // where the contacts of the last step led. Without any it has been placed there, and leaves by the
@@ -83,7 +100,7 @@ static bool is_behind(const ode_mesh_collision *c, const sprag_shape *const shap
     const sprag_pose *const then[2] = {&before[0], &before[1]};
     sprag_gap gap;
     for (int side = 0; side < 2; side++) {
-        sprag_ode_move_pose(pose[side], c->geom[side].body, -last->length, &before[side]);
+        set_pose_before(&c->geom[side], last->length, &before[side]);
     }
     const sprag_result result = sprag_gap_find(shape, then, &always, NULL, &gap, NULL);
     if (sprag_ode_is_usable(result, &gap, c->all->reach) && gap.distance > 0) {
@@ -233,13 +250,38 @@ static sprag_manifold point_of(const sprag_manifold *manifold, int i)
     return one;
 }
 
+// Takes, for a shape that overlaps the half-space behind the plane, the side by which it leaves.
+// gap, manifold: of the front; changed to those of the back. false: the shape does not cross the
+// plane on a triangle, the way out may lead over a rim, or the kernel cannot tell.
+static bool take_side(const ode_mesh_collision *c, const sprag_pose *plane, sprag_gap *gap,
+                      sprag_manifold *manifold)
+{
+    sprag_gap back;
+    if (!find_plane_gap(c, plane, true, &back, NULL) || back.beyond) {
+        return false;
+    }
+    const question cut = find_cut(c, gap, &back);
+    if (cut.number < 0) {
+        return false;
+    }
+    if (back.distance > gap->distance) {
+        two_sides s;
+        set_sides(c, cut.corner, &s);
+        if (is_behind(c, s.shape, s.pose, &back) &&
+            !find_plane_gap(c, plane, true, gap, manifold)) {
+            return false;
+        }
+    }
+    return is_wide(c, plane, gap->point[c->side], -gap->distance);
+}
+
 // Adds the points of the plane of all triangles. false: they are not in one, it ends where the
 // shape is, the shape does not cross it there, or no memory.
 static bool collide_plane(ode_mesh_collision *c)
 {
     const int side = c->side, kept = c->all->count;
     sprag_pose plane;
-    sprag_gap gap, back;
+    sprag_gap gap;
     sprag_manifold manifold;
     if (c->geom[!side].shape.kind == SPRAG_PLANE || !c->near[side].is_flat) {
         return false;
@@ -248,19 +290,7 @@ static bool collide_plane(ode_mesh_collision *c)
     if (!find_plane_gap(c, &plane, false, &gap, &manifold)) {
         return false;
     }
-    bool whole = true;
-    if (!gap.beyond && gap.distance < 0) {
-        whole = find_plane_gap(c, &plane, true, &back, NULL) && !back.beyond;
-        const question cut = whole ? find_cut(c, &gap, &back) : (question){.number = -1};
-        whole = cut.number >= 0;
-        if (whole && back.distance > gap.distance) {
-            two_sides s;
-            set_sides(c, cut.corner, &s);
-            whole = !is_behind(c, s.shape, s.pose, &back) ||
-                    find_plane_gap(c, &plane, true, &gap, &manifold);
-        }
-        whole = whole && is_wide(c, &plane, gap.point[side], -gap.distance);
-    }
+    bool whole = gap.beyond || gap.distance >= 0 || take_side(c, &plane, &gap, &manifold);
     for (int i = 0; i < (manifold.count ? manifold.count : 1) && whole && !gap.beyond; i++) {
         const sprag_manifold one = point_of(&manifold, i);
         const int number = triangle_at(c, one.count ? one.point[0][side] : gap.point[side]).number;

@@ -126,9 +126,6 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
 bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
                            const double *const velocity[2], double step, ode_touch *touch);
 
-// Moves the pose of a geom to a time t (s) from now, by the velocity of its body. NULL: static.
-void sprag_ode_move_pose(const sprag_pose *now, dBodyID body, double t, sprag_pose *pose);
-
 // Widens a geom's box to where it may be in the step.
 void sprag_ode_sweep_bounds(dGeomID geom, const ode_ahead *ahead, double bounds[6]);
 

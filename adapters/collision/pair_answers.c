@@ -1,7 +1,7 @@
 // A hash table of the program's answers, by the two geoms of a pair in either order.
 
-#include "hash.h"
 #include "pair_answers.h"
+#include "hash.h"
 
 static int slot_of(const ode_pair_answers *t, dGeomID a, dGeomID b)
 {

@@ -112,29 +112,6 @@ static void set_flyer(flyer *f, const ode_side *side, const double *velocity)
     f->speed = norm3(velocity) + f->spin * f->far;
 }
 
-// Moves the pose of a geom to the time t (s), by the centre and velocity of its body.
-static void move_pose(const sprag_pose *start, const double centre[3], const double velocity[6],
-                      double t, sprag_pose *pose)
-{
-    const double *w = velocity + 3, turn[3] = {t * w[0], t * w[1], t * w[2]};
-    double from[3], turned[9];
-    subtract3(start->position, centre, from);
-    sprag_exponential(turn, turned);
-    mul33_33(turned, start->rotation, pose->rotation);
-    mul33(turned, from, pose->position);
-    add_scaled(pose->position, 1, centre, 3);
-    add_scaled(pose->position, t, velocity, 3);
-}
-
-void sprag_ode_move_pose(const sprag_pose *start, dBodyID body, double t, sprag_pose *pose)
-{
-    double velocity[6];
-    *pose = *start;
-    if (velocity_of(body, velocity)) {
-        move_pose(start, dBodyGetPosition(body), velocity, t, pose);
-    }
-}
-
 // Takes the side to the time t (s).
 static const ode_side *side_at(flyer *f, double t)
 {
@@ -145,10 +122,15 @@ static const ode_side *side_at(flyer *f, double t)
     *pose = f->start;
     f->t = t;
     if (f->spin * f->far > 0) {
-        move_pose(&f->start, f->centre, f->velocity, t, pose);
-    } else {
-        add_scaled(pose->position, t, f->velocity, 3);
+        const double *w = f->velocity + 3, turn[3] = {t * w[0], t * w[1], t * w[2]};
+        double from[3], turned[9];
+        subtract3(pose->position, f->centre, from);
+        sprag_exponential(turn, turned);
+        mul33_33(turned, f->start.rotation, pose->rotation);
+        mul33(turned, from, pose->position);
+        add_scaled(pose->position, 1, f->centre, 3);
     }
+    add_scaled(pose->position, t, f->velocity, 3);
     return &f->side;
 }
 

@@ -24,9 +24,12 @@ enum { NEAREST_OF = 64 };
 typedef struct entry {
     // of a step's end:
     double position[3]; // m
-    double normal[3];   // of a contact, unit, into the first geom of the pair, world axes
     union {
-        double force[3]; // N, on the first geom of the pair, world axes; of a row: [0], N or N m
+        struct {
+            double
+                force[3]; // N, on the first geom of the pair, world axes; of a row: [0], N or N m
+            double normal[3]; // of a contact, unit, into the first geom of the pair, world axes
+        };
         sprag_memory memory; // of an island
         double approach;     // J, of a contact that was not reached: ode_approach.before
         double added[3]; // of a body under load: trace of the added inertia, kg m^2, what it has
@@ -95,18 +98,25 @@ static uintptr_t lower_body(dBodyID a, dBodyID b)
     return !b || (a && (uintptr_t)a < (uintptr_t)b) ? (uintptr_t)a : (uintptr_t)b;
 }
 
-// Programs name the two geoms of a pair in either order: the sign turns a force on body[0] into one
-// on the first of the pair.
+// Programs name the two geoms (or bodies) of a pair in either order, its key does not. Returns
+// whether b is its first.
+static bool set_key_of_pair(uintptr_t key[3], const void *a, const void *b, uintptr_t third)
+{
+    const bool swapped = (uintptr_t)a > (uintptr_t)b;
+    key[0] = (uintptr_t)(swapped ? b : a);
+    key[1] = (uintptr_t)(swapped ? a : b);
+    key[2] = third;
+    return swapped;
+}
+
+// The sign turns a force on body[0] into one on the first of the pair.
 void sprag_ode_warm_key_set(ode_warm_key *key, dJointID joint, const sprag_contact *contact)
 {
     const dContactGeom *geom = sprag_ode_contact_geom(joint);
-    uintptr_t body[2] = {(uintptr_t)dJointGetBody(joint, 0), (uintptr_t)dJointGetBody(joint, 1)};
-    uintptr_t first = geom->g1 ? (uintptr_t)geom->g1 : body[0];
-    uintptr_t second = geom->g2 ? (uintptr_t)geom->g2 : body[1];
-    bool swapped = first > second;
-    key->key[0] = swapped ? second : first;
-    key->key[1] = swapped ? first : second;
-    key->key[2] = lower_body(dJointGetBody(joint, 0), dJointGetBody(joint, 1));
+    const dBodyID body[2] = {dJointGetBody(joint, 0), dJointGetBody(joint, 1)};
+    const void *first = geom->g1 ? (const void *)geom->g1 : body[0];
+    const void *second = geom->g2 ? (const void *)geom->g2 : body[1];
+    bool swapped = set_key_of_pair(key->key, first, second, lower_body(body[0], body[1]));
     bool reversed = dot3(geom->normal, contact->frame[0]) < 0; // it points into body[0]
     key->sign = swapped == reversed ? 1 : -1;
     memcpy(key->position, geom->pos, sizeof key->position);
@@ -283,9 +293,8 @@ int sprag_ode_warm_start_normals(const ode_warm_start *warm, dGeomID a, dGeomID 
                                  double (*normal)[3])
 {
     const table *last = &warm->last;
-    const bool swapped = (uintptr_t)a > (uintptr_t)b;
-    const uintptr_t key[3] = {(uintptr_t)(swapped ? b : a), (uintptr_t)(swapped ? a : b),
-                              lower_body(dGeomGetBody(a), dGeomGetBody(b))};
+    uintptr_t key[3];
+    const bool swapped = set_key_of_pair(key, a, b, lower_body(dGeomGetBody(a), dGeomGetBody(b)));
     int count = 0;
     for (int r = newest_run(last, key); r >= 0; r = last->run[r].older) {
         for (int i = r; i < r + last->run[r].count && count < most; i++) {
@@ -438,11 +447,8 @@ void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, int 
 static bool set_key_of_approach(uintptr_t key[3], dJointID contact)
 {
     const dContactGeom *geom = sprag_ode_contact_geom(contact);
-    uintptr_t a = (uintptr_t)geom->g1, b = (uintptr_t)geom->g2;
-    key[0] = a < b ? a : b;
-    key[1] = a < b ? b : a;
-    key[2] = of_approach;
-    return a && b;
+    set_key_of_pair(key, geom->g1, geom->g2, of_approach);
+    return geom->g1 && geom->g2;
 }
 
 double sprag_ode_warm_start_approach(const ode_warm_start *warm, dJointID contact)

@@ -421,9 +421,15 @@ static bool is_ball(dGeomID id)
     return class_of(id) == dSphereClass;
 }
 
+// Heightfields have no back.
+static bool has_back(dGeomID id)
+{
+    return class_of(id) == dTriMeshClass;
+}
+
 static bool is_mesh(dGeomID id)
 {
-    return class_of(id) == dTriMeshClass || class_of(id) == dHeightfieldClass;
+    return has_back(id) || class_of(id) == dHeightfieldClass;
 }
 
 // Kinds of classes, as ODE's dCollide tells them apart.
@@ -509,7 +515,7 @@ static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContac
     }
     double normal[2 * POINTS_MAX][3];
     ode_last_step last = {.length = w->statistics.step, .normal = (const double(*)[3])normal};
-    if (is_mesh(a) || is_mesh(b)) {
+    if (has_back(a) || has_back(b)) {
         last.contacts = sprag_ode_warm_start_normals(w->warm_start, a, b, 2 * POINTS_MAX, normal);
     }
     int count = sprag_ode_collide_within(d->geometry, &d->scratch, a, b, reach, &last, flags,
