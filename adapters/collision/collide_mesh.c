@@ -57,8 +57,8 @@ static void set_way_out(const double front[3], int side, double way[3])
     }
 }
 
-// The pose of a side `length` s ago, by the velocity that its body has now.
-static void set_pose_before(const ode_geom *of, double length, sprag_pose *before)
+// The pose of a side `time` s ago, by the velocity that its body has now.
+static void set_pose_before(const ode_geom *of, double time, sprag_pose *before)
 {
     sprag_motion motion;
     sprag_carried carried = {.mount = of->pose};
@@ -69,50 +69,60 @@ static void set_pose_before(const ode_geom *of, double length, sprag_pose *befor
         sprag_pose_in(&motion.pose, &of->pose, &carried.mount);
         carried.motion = &motion;
     }
-    sprag_carried_at(&carried, -length, before);
+    sprag_carried_at(&carried, -time, before);
+}
+
+// Did a contact of the last step lead this way (sign: 1), or back (-1)?
+static bool has_led(const ode_last_step *last, const double way[3], double sign)
+{
+    bool led = false;
+    for (int i = 0; i < last->contacts && !led; i++) {
+        led = sign * dot3(way, last->normal[i]) > MOSTLY;
+    }
+    return led;
+}
+
+// Is most of the width of a shape behind a triangle of the other one? false: the triangle has no
+// front. out: the way by that front. behind: m, how far the shape is behind it.
+static bool is_mostly_behind(const ode_mesh_collision *c, const sprag_shape *const shape[2],
+                             const sprag_pose *const pose[2], double out[3], double *behind)
+{
+    double front[3], back[3];
+    if (!sprag_gap_front(shape[c->side], pose[c->side], front)) {
+        return false;
+    }
+    set_way_out(front, c->side, out);
+    set_way_out(front, !c->side, back);
+    *behind = -sprag_gap_along(shape, pose, out);
+    return -sprag_gap_along(shape, pose, back) < *behind;
 }
 
 // Is a shape that overlaps a triangle, and has most of its width behind it, to leave by the back?
-// It is if it was there a step ago and apart from the triangle. If it overlapped it then, it leaves
-// where the contacts of the last step led. Without any it has been placed there, and leaves by the
-// front. Heightfields have no back.
+// Not if a contact of the last step led it by the front. It is if most of it was behind the
+// triangle two steps ago, apart from it: thin shapes pass a triangle whole within one. If it
+// overlapped it then, it leaves where the last contacts led; without any it has been placed there,
+// and leaves by the front unless it is hardly in front of the triangle. Heightfields have no back.
 static bool is_behind(const ode_mesh_collision *c, const sprag_shape *const shape[2],
                       const sprag_pose *const pose[2], const sprag_gap *found)
 {
     static const sprag_gap_query always = {INFINITY, 0};
     const ode_last_step *last = c->all->last;
-    double front[3], out[3], back[3];
+    double out[3], way[3], behind, then_behind;
     if (dGeomGetClass(c->geom[c->side].geom) != dTriMeshClass ||
-        !sprag_gap_front(shape[c->side], pose[c->side], front)) {
-        return false;
-    }
-    set_way_out(front, c->side, out);
-    if (dot3(out, found->normal) > 1 - SPRAG_TRIANGLE_ALONG) {
-        return false;
-    }
-    set_way_out(front, !c->side, back);
-    const double in_front = -sprag_gap_along(shape, pose, back),
-                 behind = -sprag_gap_along(shape, pose, out);
-    if (!(in_front < behind)) {
+        !is_mostly_behind(c, shape, pose, out, &behind) ||
+        dot3(out, found->normal) > 1 - SPRAG_TRIANGLE_ALONG || has_led(last, out, 1)) {
         return false;
     }
     sprag_pose before[2];
     const sprag_pose *const then[2] = {&before[0], &before[1]};
     sprag_gap gap;
     for (int side = 0; side < 2; side++) {
-        set_pose_before(&c->geom[side], last->length, &before[side]);
+        set_pose_before(&c->geom[side], 2 * last->length, &before[side]);
     }
     const sprag_result result = sprag_gap_find(shape, then, &always, NULL, &gap, NULL);
-    if (sprag_ode_is_usable(result, &gap, c->all->reach) && gap.distance > 0) {
-        sprag_gap_front(shape[c->side], then[c->side], front);
-        set_way_out(front, c->side, out);
-        return !(dot3(out, gap.normal) > MOSTLY);
-    }
-    bool led = false; // by the front
-    for (int i = 0; i < last->contacts; i++) {
-        led |= dot3(out, last->normal[i]) > MOSTLY;
-    }
-    return last->contacts ? in_front <= LAID * behind || !led : -gap.distance <= LAID * behind;
+    return sprag_ode_is_usable(result, &gap, c->all->reach) && gap.distance > 0
+               ? is_mostly_behind(c, shape, then, way, &then_behind)
+               : has_led(last, out, -1) || -gap.distance <= LAID * behind;
 }
 
 // ---- one plane

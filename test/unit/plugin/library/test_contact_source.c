@@ -432,6 +432,35 @@ START_TEST(towers_stand)
 }
 END_TEST
 
+// A floor of triangles keeps what it has caught above it: also what the program has thrown up
+// since, by a velocity with which it would have been below the floor a step ago.
+START_TEST(what_has_landed_may_jump)
+{
+    static const float corner[4][3] = {{-5, -5, 0}, {5, -5, 0}, {5, 5, 0}, {-5, 5, 0}};
+    static const dTriIndex triangle[2][3] = {{0, 1, 2}, {0, 2, 3}};
+    enum { LANDINGS = 40 };
+    dTriMeshDataID data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildSingle(data, corner, sizeof corner[0], 4, triangle, 6, sizeof triangle[0]);
+    for (int i = 0; i < LANDINGS; i++) {
+        scene s = open_scene("");
+        dCreateTriMesh(s.space, data, NULL, NULL, NULL);
+        dGeomID geom = _i % 2 ? dCreateSphere(s.space, 0.05) : dCreateBox(s.space, 0.1, 0.1, 0.1);
+        dBodyID body = dGeomGetBody(add(&s, geom, 1, 0.3, 0.1, 0.35 + 2e-3 * i));
+        dBodySetLinearVel(body, 0, 0, -8);
+        while (dBodyGetLinearVel(body)[2] < -4) {
+            step(&s, 0.01);
+        }
+        dBodySetLinearVel(body, 0, 0, 5);
+        for (int k = 0; k < 50; k++) {
+            step(&s, 0.01);
+            ck_assert_double_gt(dBodyGetPosition(body)[2], 0);
+        }
+        close_scene(&s);
+    }
+    dGeomTriMeshDataDestroy(data);
+}
+END_TEST
+
 // ---- pairs of stock
 
 static dGeomID make(scene *s, int kind, double z)
@@ -480,8 +509,8 @@ int main(void)
                   {cylinders_stand_on_their_ends, 2}, {convex_geoms_carry_all, 8},
                   {cylinders_stand_in_a_stack, 1}, {other_pairs_have_the_bits_of_stock, 3},
                   {dropped_geoms_come_to_rest, 3}, {flush_edges_are_not_felt, 6},
-                  {walls_hold_what_stands_at_their_foot, 1}, {towers_stand, 1},
-                  {other_methods_have_the_bits_of_stock, 1});
+                  {walls_hold_what_stands_at_their_foot, 1}, {what_has_landed_may_jump, 2},
+                  {towers_stand, 1}, {other_methods_have_the_bits_of_stock, 1});
     tcase_set_timeout(tests, 300);
     return run_suite(suite);
 }
