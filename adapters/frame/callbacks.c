@@ -117,39 +117,6 @@ static int pull_joint(group *g, int j, int rows, double h, int *stops)
     return count;
 }
 
-// Behind the rows of the joint of row i.
-static int end_of_joint(const group *g, int i, int rows)
-{
-    int end = i + 1;
-    while (end < rows && g->row_joint[end] == g->row_joint[i]) {
-        end++;
-    }
-    return end;
-}
-
-// m/s, rad/s, at which the rows of a joint, from row `first` on, mend its error.
-static double mending_speed(const group *g, int first, int end)
-{
-    double square = 0;
-    for (int i = first; i < end; i++) {
-        square += g->row[i].drives ? 0 : g->row[i].bias * g->row[i].bias;
-    }
-    return sqrt(square);
-}
-
-// A joint that the program has opened since the last step, by its anchors, bodies or stops, brings
-// in energy as it mends its error.
-static void find_opened(group *g, int j, int first, int end)
-{
-    if (!g->looked) {
-        double before = sprag_ode_warm_start_mending(g->s->a->input.warm_start, g->joint[j]);
-        g->opened[j] = mending_speed(g, first, end) > before + frame_opened;
-    }
-    for (int i = first; i < end; i++) {
-        g->row[i].drives |= g->opened[j];
-    }
-}
-
 static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
 {
     int rows = 0;
@@ -175,34 +142,8 @@ static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
 
 int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row)
 {
-    group *g = data;
     (void)body;
-    int rows = pull_joints(g, step, row, NULL);
-    for (int i = 0, end; i < rows; i = end) {
-        end = end_of_joint(g, i, rows);
-        find_opened(g, g->row_joint[i], i, end);
-    }
-    g->looked = true;
-    return rows;
-}
-
-void group_remember_mending(group *g)
-{
-    if (g->joints == 0 || !is_finite(g) || !make_room(g, ODE_ROWS_MAX)) {
-        return;
-    }
-    expose(g);
-    save_accumulators(g);
-    for (int j = 0; j < g->joints; j++) {
-        // To be asked for rows changes the state, or angles that the program reads, of these two.
-        const dJointType type = dJointGetType(g->joint[j]);
-        if (type != dJointTypeAMotor && type != dJointTypeTransmission) {
-            int rows = pull_joint(g, j, 0, g->s->a->input.step, NULL);
-            sprag_ode_warm_start_store_mending(g->s->a->input.warm_start, g->joint[j],
-                                               mending_speed(g, 0, rows));
-        }
-    }
-    collect_forces(g);
+    return pull_joints(data, step, row, NULL);
 }
 
 int group_pull_coordinates(void *data, const sprag_mover *body, double step, const sprag_row **row,
@@ -218,8 +159,10 @@ int group_pull_coordinates(void *data, const sprag_mover *body, double step, con
 bool group_row_laws(void *data, int rows, sprag_row_law *law)
 {
     const group *g = data;
-    for (int i = 0, end; i < rows; i = end) {
-        end = end_of_joint(g, i, rows);
+    int end;
+    for (int i = 0; i < rows; i = end) {
+        for (end = i + 1; end < rows && g->row_joint[end] == g->row_joint[i]; end++) {
+        }
         if (!sprag_ode_row_laws(law + i, g->row + i, end - i, g->joint[g->row_joint[i]])) {
             return false;
         }

@@ -32,11 +32,6 @@ static const double frame_pair_margin = 4;
 // earlier.
 static const double frame_waking_speed = 1.1;
 
-// m/s, rad/s: a joint that mends its error faster by this than it would have at the end of the last
-// step was opened by the program. Larger: what the program moves more slowly brings in no energy;
-// smaller: rounding far from the origin counts.
-static const double frame_opened = 1e-7;
-
 // ---- contacts of the program
 
 // Share of the reach: geoms nearer to each other than this touched when the program was offered

@@ -69,8 +69,6 @@ typedef struct group {
     // by callbacks.c:
     sprag_row *row;
     int *row_joint;    // rows: which of the joints
-    bool *opened;      // joints: the program has opened it since the last step
-    bool looked;       // that is known
     double *row_force; // N, N m, of the last sub-step
     int row_room;
     sprag_stop *stop;               // room for 6 of each joint
@@ -140,10 +138,6 @@ bool step_sort_members(step *s, members *m); // false: no memory
 bool group_make(group *g, step *s, const members *m, int leader);
 
 // ---- callbacks.c
-
-// The speeds at which joints mend their errors from here on: what the program does to them is known
-// by these at the start of the next step.
-void group_remember_mending(group *g);
 
 // Takes the surface of the pair from the program's contact joint.
 void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,

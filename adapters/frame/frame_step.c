@@ -101,9 +101,6 @@ static void advance_group(step *s, const members *m, int leader, const method *b
         }
     } else if (by->is_last || !*again) {
         group_write_forces(&g, m, leader);
-        if (!by->is_compliant) {
-            group_remember_mending(&g);
-        }
         a->results.contacts += g.frame.touching + g.frame.contacts;
         a->results.rows += g.frame.rows;
         a->results.given_contacts += g.frame.contacts;

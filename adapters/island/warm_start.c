@@ -1,8 +1,8 @@
 // Warm start: the forces of the last step, from which the next solve starts. ODE makes its contact
 // joints anew at every step, so forces of contacts are found by the pair of geoms (of bodies, if
 // the program makes contacts without geoms) and then by position; forces of rows by the joint and
-// the number of the row; speeds that mend joints, by the joint; the inertia that loads have added
-// to a body, by the body; the step of an integrator, by the first body of its group.
+// the number of the row; the inertia that loads have added to a body, by the body; the step
+// of an integrator, by the first body of its group.
 //
 // Several threads may read and store at once, each for other islands: no key belongs to two
 // islands, and no result depends on the order of entries of different keys.
@@ -34,7 +34,7 @@ typedef struct entry {
         double approach;     // J, of a contact that was not reached: ode_approach.before
         double added[3]; // of a body under load: trace of the added inertia, kg m^2, what it has
                          // stored, J, and the share of its target
-        double number;   // of a group: step of an integrator, s; of a joint: speed, m/s
+        double integrator_step; // s, of a group
     };
     // of the next step's start:
     double nearest;     // m^2, squared distance to the nearest contact
@@ -348,7 +348,6 @@ double sprag_ode_warm_start_row(const ode_warm_start *warm, dJointID joint, int 
 // The keys of an island and of a body; rows of joints have small numbers.
 static const uintptr_t of_island = UINTPTR_MAX, of_body = UINTPTR_MAX - 1;
 static const uintptr_t of_approach = UINTPTR_MAX - 2, of_integrator = UINTPTR_MAX - 3;
-static const uintptr_t of_mending = UINTPTR_MAX - 4;
 
 sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm, dBodyID first)
 {
@@ -387,40 +386,20 @@ void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int ro
     }
 }
 
-static double number_of(const ode_warm_start *warm, const void *of, uintptr_t kind)
-{
-    const uintptr_t key[3] = {(uintptr_t)of, kind};
-    const entry *e = newest_entry(&warm->last, key);
-    return e ? e->number : 0;
-}
-
-static void store_number(ode_warm_start *warm, const void *of, uintptr_t kind, double number)
-{
-    const uintptr_t key[3] = {(uintptr_t)of, kind};
-    int i = reserve(warm, 1), run = -1;
-    if (i >= 0) {
-        store(&warm->now, i, &run, key, &(entry){.number = number});
-    }
-}
-
 double sprag_ode_warm_start_integrator_step(const ode_warm_start *warm, dBodyID first)
 {
-    return number_of(warm, first, of_integrator);
+    const uintptr_t key[3] = {(uintptr_t)first, of_integrator};
+    const entry *e = newest_entry(&warm->last, key);
+    return e ? e->integrator_step : 0;
 }
 
 void sprag_ode_warm_start_store_integrator_step(ode_warm_start *warm, dBodyID first, double step)
 {
-    store_number(warm, first, of_integrator, step);
-}
-
-double sprag_ode_warm_start_mending(const ode_warm_start *warm, dJointID joint)
-{
-    return number_of(warm, joint, of_mending);
-}
-
-void sprag_ode_warm_start_store_mending(ode_warm_start *warm, dJointID joint, double speed)
-{
-    store_number(warm, joint, of_mending, speed);
+    const uintptr_t key[3] = {(uintptr_t)first, of_integrator};
+    int i = reserve(warm, 1), run = -1;
+    if (i >= 0) {
+        store(&warm->now, i, &run, key, &(entry){.integrator_step = step});
+    }
 }
 
 static void store_added(table *now, int i, const void *of, double added, double stored,

@@ -45,12 +45,6 @@ double sprag_ode_warm_start_integrator_step(const ode_warm_start *warm_start, dB
 void sprag_ode_warm_start_store_integrator_step(ode_warm_start *warm_start, dBodyID first,
                                                 double step);
 
-// m/s, rad/s, speed at which a joint would have mended its error from the end of the last step on;
-// 0 if unknown.
-double sprag_ode_warm_start_mending(const ode_warm_start *warm_start, dJointID joint);
-
-void sprag_ode_warm_start_store_mending(ode_warm_start *warm_start, dJointID joint, double speed);
-
 // Memory of the solver, of the island whose first body this is; zero if unknown.
 sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm_start, dBodyID first);
 

@@ -92,14 +92,6 @@ static const double advance_farthest_turn = 2.5;
 // energy. Larger: fewer sub-steps; smaller: more exact.
 static const double advance_load_turn = 1.4;
 
-// ---- energy (energy.c)
-
-// Share of what the bodies of a joint row yield to a force in a sub-step: a row that yields more by
-// its own compliance is a spring, whose work counts. A spring of just this share swings by 4 (with
-// an ERP of 0.2) to 10 rad (1) in a sub-step, whose implicit step stops it at once. Larger: stiff
-// springs are braked; smaller: joints of worlds with a CFM win energy by mending their errors.
-static const double advance_spring_share = 0.01;
-
 // ---- impacts (impact.c)
 
 // Rounds of impacts at the start of a sub-step beyond one for each contact, which is what a row of

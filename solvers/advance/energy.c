@@ -1,16 +1,9 @@
 // Energy of a sub-step: what its bodies gain beyond the work of their forces is taken back.
-// Contacts that make up for a curved motion add speed, joints by mending their errors, and bodies
-// that the projection keeps apart are lifted without losing speed. Bodies that are connected by
-// contacts, which may close within the sub-step, or by joints, pay together: they all get slower by
-// the same share, so that contacts stay closed; unless something static holds them, about the
-// motion of their centre of mass. Motors, springs and what the program opens (sprag_row.drives)
-// bring in their work. Where kinematic bodies or moving surfaces do work, and of joints in a
-// frame without contact points, which moves as under stock, nothing is taken back. The push that
-// ends overlaps counts neither as speed nor as work.
-//
-// On a joint a force does work along the mean of the velocities before and after: the energy of a
-// pendulum, with the weight along the velocity after, swings by the first order of the sub-step,
-// and what falls would be lost whenever it rises again.
+// Contacts that make up for a curved motion add speed, and bodies that the projection keeps apart
+// are lifted without losing speed. Bodies that touch each other, or may, pay together: they all get
+// slower by the same share, so that contacts stay closed; unless something static holds them, about
+// the motion of their centre of mass. Where joints, kinematic bodies or moving surfaces do work,
+// nothing is taken back. The push that ends overlaps counts neither as speed nor as work.
 #include <math.h>
 #include <string.h>
 
@@ -18,13 +11,13 @@
 #include "linalg.h"
 #include "mover.h"
 
-struct advance_cluster { // of bodies that are connected
+struct advance_cluster { // of bodies that are connected by contacts
     double gain;         // J
     double energy;       // J, kinetic
     double mass, momentum[3];
     double lift; // m, farthest that a body goes against its forces by the projection
     int bodies;
-    bool driven, held, jointed; // something does work; something static holds; there are joints
+    bool driven, held; // something does work; something static touches
 };
 
 typedef struct advance_cluster cluster;
@@ -35,106 +28,71 @@ static bool drives(const sprag_surface *s)
            s->bounce > 1;
 }
 
-// Bodies that are connected get one cluster, and then what acts on it: `by`.
-static void connect(advance_run *run, const int body[2], const cluster *by, bool marks)
+static void mark(advance_run *run, const int body[2], bool driven)
 {
-    if (!marks) {
-        advance_unite(run->energy.leader, body);
-    }
-    for (int side = 0; side < 2 && marks; side++) {
+    for (int side = 0; side < 2; side++) {
         if (body[side] != SPRAG_STATIC) {
             cluster *c = &run->energy.cluster[advance_first_of(run->energy.leader, body[side])];
-            c->driven |= by->driven;
-            c->jointed |= by->jointed;
+            c->driven |= driven;
             c->held |= body[!side] == SPRAG_STATIC;
         }
     }
 }
 
-static void connect_pair(advance_run *run, int i, bool marks)
+static void bodies_of(const advance_run *run, int pair, int body[2])
 {
-    const sprag_pair *pair = &run->frame->pair[i];
-    const cluster by = {.driven = drives(&pair->surface)};
-    int body[2];
+    const int *collider = run->frame->pair[pair].collider;
     for (int side = 0; side < 2; side++) {
-        body[side] = run->frame->collider[pair->collider[side]].body;
-    }
-    connect(run, body, &by, marks);
-}
-
-static void connect_all(advance_run *run, bool marks)
-{
-    static const cluster joint = {.jointed = true}, given = {.driven = true};
-    const sprag_frame *frame = run->frame;
-    for (int i = 0; i < run->points.count; i++) {
-        connect_pair(run, run->points.point[i].pair, marks);
-    }
-    for (int i = 0; i < frame->pairs; i++) {
-        if (run->near[i].slowed) {
-            connect_pair(run, i, marks);
-        }
-    }
-    for (int i = 0; i < run->rows.count; i++) {
-        connect(run, run->rows.row[i].body, &joint, marks);
-    }
-    for (int i = 0; i < frame->contacts; i++) {
-        connect(run, frame->contact[i].body, &given, marks);
-    }
-}
-
-// Does a row bring in energy of its own? A spring does that the sub-step resolves: of a stiffer one
-// the compliance decides nothing, and what moves its bodies is the error that it mends.
-static bool brings_energy(const advance_run *run, const sprag_row *row)
-{
-    double yields = 0; // m/s per N, rad/s per N m
-    for (int side = 0; side < 2 && !row->drives; side++) {
-        const double *J = row->jacobian[side];
-        int b = row->body[side];
-        double mass = b == SPRAG_STATIC ? 0 : run->frame->body[b].mass, turned[3];
-        if (mass > 0) {
-            mul33(run->inverse[b], J + 3, turned);
-            yields += run->attempt.length * (dot3(J, J) / mass + dot3(J + 3, turned));
-        }
-    }
-    return row->drives || row->compliance > advance_spring_share * yields;
-}
-
-// Takes the work of motors and springs from the gain.
-static void add_rows(advance_run *run)
-{
-    for (int i = 0; i < run->rows.count; i++) {
-        const sprag_row *row = &run->rows.row[i];
-        if (brings_energy(run, row)) {
-            cluster *c = &run->energy.cluster[advance_first_of(run->energy.leader, row->body[0])];
-            double rate = 0; // in the middle of the sub-step
-            for (int side = 0; side < 2; side++) {
-                int b = row->body[side];
-                rate += b == SPRAG_STATIC
-                            ? 0
-                            : 0.5 * (dot6(row->jacobian[side], run->frame->body[b].velocity) +
-                                     dot6(row->jacobian[side], run->attempt.velocity[b]));
-            }
-            c->gain -= run->attempt.length * run->rows.force[i] * rate;
-        }
+        body[side] = run->frame->collider[collider[side]].body;
     }
 }
 
 static void set_clusters(advance_run *run)
 {
     const sprag_frame *frame = run->frame;
+    int body[2];
     for (int i = 0; i < frame->bodies; i++) {
         run->energy.leader[i] = i;
         memset(&run->energy.cluster[i], 0, sizeof run->energy.cluster[i]);
     }
-    connect_all(run, false);
-    connect_all(run, true);
+    for (int i = 0; i < run->points.count; i++) {
+        bodies_of(run, run->points.point[i].pair, body);
+        advance_unite(run->energy.leader, body);
+    }
+    for (int i = 0; i < frame->pairs; i++) {
+        if (run->near[i].slowed) {
+            bodies_of(run, i, body);
+            advance_unite(run->energy.leader, body);
+        }
+    }
+    for (int i = 0; i < run->rows.count; i++) {
+        advance_unite(run->energy.leader, run->rows.row[i].body);
+    }
+    for (int i = 0; i < frame->contacts; i++) {
+        advance_unite(run->energy.leader, frame->contact[i].body);
+    }
+    for (int i = 0; i < run->points.count; i++) {
+        int pair = run->points.point[i].pair;
+        bodies_of(run, pair, body);
+        mark(run, body, drives(&frame->pair[pair].surface));
+    }
+    for (int i = 0; i < frame->pairs; i++) {
+        if (run->near[i].slowed) {
+            bodies_of(run, i, body);
+            mark(run, body, drives(&frame->pair[i].surface));
+        }
+    }
+    for (int i = 0; i < run->rows.count; i++) {
+        mark(run, run->rows.row[i].body, true);
+    }
+    for (int i = 0; i < frame->contacts; i++) {
+        mark(run, frame->contact[i].body, true);
+    }
     for (int i = 0; i < frame->bodies; i++) {
         const double *v = frame->body[i].velocity;
         bool moves = !(frame->body[i].mass > 0) && dot6(v, v) > 0;
-        cluster *c = &run->energy.cluster[advance_first_of(run->energy.leader, i)];
-        c->driven |= moves || (c->jointed && run->points.count == 0);
+        run->energy.cluster[advance_first_of(run->energy.leader, i)].driven |= moves;
     }
-    add_rows(run);
 }
 
 static double kinetic(const advance_run *run, int body, const double v[6])
@@ -142,17 +100,12 @@ static double kinetic(const advance_run *run, int body, const double v[6])
     return 0.5 * advance_product(run, body, v, v);
 }
 
-// J, of the forces on a body in t, but for the push.
+// J, of the motion of a body in t, but for the push.
 static double work_of(const advance_run *run, int i, double t)
 {
     const double *force = run->frame->body[i].force;
     double power = dot6(force, run->attempt.motion[i].velocity);
     power -= run->push.acts ? dot6(force, run->push.velocity[i]) : 0;
-    if (run->energy.cluster[advance_first_of(run->energy.leader, i)].jointed) {
-        const double *before = run->frame->body[i].velocity, *after = run->attempt.velocity[i];
-        power +=
-            0.5 * (dot6(force, before) - dot6(force, after)) + dot6(force, run->attempt.lag[i]);
-    }
     return t * power;
 }
 
