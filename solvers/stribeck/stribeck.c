@@ -395,12 +395,14 @@ static void settle_known(island *b, bool pays)
 // method near rest, until known forces solve it or it owes too much. Otherwise sweeps go first.
 // Direct methods follow sweeps that leave the island near rest, where contacts creep without them,
 // or one body alone, or, in trees, a large residual: light bodies may then be anywhere, as in a
-// stack that is hit. Newton's method in the velocities goes on in trees. The interior-point method
+// stack that is hit. Newton's method in the velocities goes on in trees, and where joints hold
+// bodies: what a gripper holds by a line slips by millimetres otherwise. The interior-point method
 // earns the more the larger the gap is. Islands that settle are solved by frozen friction in full
 // instead of sweeps. If solves are exact, both go first and last, at rest or not, and small islands
-// are solved to a root. Those in which an update takes no more than direct_work have no accounts:
-// what is done is a function of the problem. The accounts keep larger ones in motion from failing
-// in every step; what sweeps leave unsolved has to be solved, whatever it owes.
+// are solved to a root. Those, and islands with joints, in which an update takes no more than
+// direct_work have no accounts: what is done is a function of the problem. The accounts keep larger
+// ones in motion from failing in every step; what sweeps leave unsolved has to be solved, whatever
+// it owes.
 static sprag_result solve_two_way(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_best *best,
                                   sprag_stats *stats)
@@ -408,32 +410,33 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     const bool exact = options->exact;
     sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
     const int moving = count_moving(problem), laws = problem->contacts + problem->rows;
-    const bool trees = problem->rows == 0 && contacts_form_trees(problem, moving);
-    const bool cheap = trees || problem->rows > 0, near = is_near_rest(problem, NULL);
+    const bool joined = problem->rows > 0;
+    const bool trees = !joined && contacts_form_trees(problem, moving);
+    const bool cheap = trees || joined, near = is_near_rest(problem, NULL);
     const bool stacked = trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * moving;
     const bool goes_on = // a direct method solved it last
         memory->last != SPRAG_STRATEGY_NONE && memory->last != SPRAG_STRATEGY_GAUSS_SEIDEL;
     const double most = STRIBECK_AFFORDABLE_SWEEPS * laws, brief = STRIBECK_BRIEF_SWEEPS * laws;
     island b = {problem, options, best, stats, memory, stacked, 0, 0, 0};
     const bool direct = options->direct_work > 0;
-    const bool free = exact && memory->update <= options->direct_work; // of accounts
+    const bool free = (exact || joined) && memory->update <= options->direct_work; // of accounts
     const bool may = direct && (free || memory->known >= 0);
-    const bool carries = problem->rows > 0 && knows_a_force(problem);
+    const bool carries = joined && knows_a_force(problem);
     const bool alone = moving == 1 && problem->contacts > 1; // of one contact a sweep is exact
     const bool first =
         may && (exact || carries || alone || (near && goes_on) || has_stiff_contacts(problem));
     bool solved = false;
-    sprag_result result = memory->rests && near && !exact && problem->rows == 0
-                              ? keep(problem, options, best)
-                              : SPRAG_NOT_CONVERGED;
+    unsigned tried = 0;
+    sprag_result result = memory->rests && near && !exact && !joined ? keep(problem, options, best)
+                                                                     : SPRAG_NOT_CONVERGED;
     if (result == SPRAG_OK || result == SPRAG_NO_MEMORY) {
         return result;
     }
     if (first) {
-        const unsigned attempts = exact            ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT
-                                  : alone && !near ? SPRAG_ATTEMPT_NEWTON
-                                                   : SPRAG_ATTEMPT_DIRECT;
-        result = try_directly(&b, attempts, cheap || exact ? INFINITY : brief, &b.known);
+        tried = exact            ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT
+                : alone && !near ? SPRAG_ATTEMPT_NEWTON
+                                 : SPRAG_ATTEMPT_DIRECT;
+        result = try_directly(&b, tried, cheap || exact ? INFINITY : brief, &b.known);
         solved = result == SPRAG_OK;
     }
     const bool runs = (near || exact) && memory->runs;
@@ -457,9 +460,12 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         sprag_result last = result == SPRAG_OK && !ends ? SPRAG_NOT_CONVERGED : result;
         memory->runs = false;
         const bool hard = trees && left > STRIBECK_HARD_RESIDUAL;
-        if (may && has_failed(last) && (exact || moving == 1 || hard || (swept && !first))) {
-            const unsigned more = trees ? SPRAG_ATTEMPT_NEWTON : 0;
-            last = try_directly(&b, SPRAG_ATTEMPT_SWEPT | more, trees ? INFINITY : most, &b.known);
+        if (may && has_failed(last) &&
+            (exact || moving == 1 || hard || (swept && (joined || !first)))) {
+            const unsigned more =
+                (cheap ? SPRAG_ATTEMPT_NEWTON : 0) |
+                (joined && tried & SPRAG_ATTEMPT_DIRECT ? 0 : SPRAG_ATTEMPT_SWEPT);
+            last = try_directly(&b, more, trees ? INFINITY : most, &b.known);
             solved = last == SPRAG_OK;
         }
         if (exact && direct && !first && best->stats.residual > STRIBECK_ACCEPTED) {

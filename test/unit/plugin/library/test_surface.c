@@ -98,6 +98,79 @@ START_TEST(a_flush_cube_is_held_at_once)
 }
 END_TEST
 
+// A gripper on a lift: two fingers of sliders press 20 N on what stands between them. Along a line
+// or at a corner it may turn while they close, and sweeps alone let it slip by millimetres.
+static const struct grasp {
+    int class;
+    double tilt, step, mu; // of the body's z axis about the fingers' way, rad; s; 1
+} grasps[] = {
+    {dCylinderClass, 0, 1.0 / 60, 0.8},
+    {dCylinderClass, M_PI / 2, 0.01, 0.3},
+    {dCylinderClass, M_PI / 2, 1.0 / 60, 0.3},
+    {dCapsuleClass, M_PI / 2, 1.0 / 60, 0.3},
+    {dBoxClass, 0, 0.01, 1},
+};
+
+static dBodyID add_grasped(rig *r, const struct grasp *g)
+{
+    const double half = 0.05, side = 0.07, weight = 0.5; // m, m, kg
+    dMass m;
+    dGeomID geom;
+    dMatrix3 turn;
+    if (g->class == dBoxClass) { // on its edges
+        dMassSetBoxTotal(&m, weight, side, side, 2 * half);
+        geom = dCreateBox(r->space, side, side, 2 * half);
+        dRFromAxisAndAngle(turn, 0, 0, 1, M_PI / 4);
+    } else {
+        const bool capsule = g->class == dCapsuleClass;
+        (capsule ? dMassSetCapsuleTotal : dMassSetCylinderTotal)(&m, weight, 3, half, 2 * half);
+        geom = (capsule ? dCreateCapsule : dCreateCylinder)(r->space, half, 2 * half);
+        dRFromAxisAndAngle(turn, 1, 0, 0, g->tilt);
+    }
+    dBodyID body = add_body(r, &m, geom, 0, 0, half);
+    dBodySetRotation(body, turn);
+    return body;
+}
+
+START_TEST(what_is_lifted_does_not_slip)
+{
+    const struct grasp *g = &grasps[_i];
+    rig r = open_rig("", dContactApprox1);
+    r.step = g->step;
+    r.surface.mu = g->mu;
+    add_grasped(&r, g);
+    dMass m;
+    dMassSetBoxTotal(&m, 5, 0.2, 0.2, 0.1);
+    dBodyID base = add_body(&r, &m, dCreateBox(r.space, 0.2, 0.2, 0.1), 0, 0, 0.3), finger[2];
+    dJointID lift = dJointCreateSlider(r.world, 0);
+    dJointAttach(lift, base, NULL);
+    dJointSetSliderAxis(lift, 0, 0, 1);
+    dJointSetSliderParam(lift, dParamFMax, 1000);
+    for (int i = 0; i < 2; i++) {
+        const int side = i ? 1 : -1;
+        dMassSetBoxTotal(&m, 0.2, 0.02, 0.06, 0.15);
+        finger[i] = add_body(&r, &m, dCreateBox(r.space, 0.02, 0.06, 0.15), 0.09 * side, 0, 0.1);
+        dJointID slider = dJointCreateSlider(r.world, 0);
+        dJointAttach(slider, finger[i], base);
+        dJointSetSliderAxis(slider, 1, 0, 0);
+        dJointSetSliderParam(slider, dParamFMax, 20);
+        dJointSetSliderParam(slider, dParamVel, -0.1 * side);
+    }
+    double held = NAN;
+    for (double t = 0; t < 4; t += g->step) {
+        const double ramp = fmin(1, fmin(t - 1, 2 - t) / 0.2);
+        dJointSetSliderParam(lift, dParamVel, 0.3 * fmax(0, ramp));
+        step_rig(&r);
+        const double off = position(&r)[2] - dBodyGetPosition(finger[0])[2] / 2 -
+                           dBodyGetPosition(finger[1])[2] / 2;
+        held = isnan(held) && t > 0.9 ? off : held;
+        ck_assert(isnan(held) || fabs(off - held) < 1e-7);
+    }
+    ck_assert_double_gt(position(&r)[2], 0.2);
+    close_rig(&r);
+}
+END_TEST
+
 // Creep in proportion to the force, v = slip f, of each contact; along each axis by its own slip.
 START_TEST(slip_creeps_in_proportion)
 {
@@ -392,10 +465,11 @@ int main(void)
     ADD_TESTS_WITH(
         suite, "all", setup, dCloseODE, {anisotropic_friction_is_an_ellipse, COUNT(headings)},
         {infinite_friction_holds, 2}, {plain_mu_is_a_force, 8}, {a_flush_cube_is_held_at_once, 3},
-        {slip_creeps_in_proportion, 4}, {moving_surface_takes_along, 2},
-        {surface_moves_along_its_normal, 1}, {spinning_friction_is_a_torque, 2},
-        {rolling_friction_is_a_torque, 4}, {bounce_is_to_a_ten_thousandth, BOUNCES},
-        {slow_impacts_do_not_bounce, 1}, {soft_contact_sinks_as_in_stock, COUNT(soft)},
+        {what_is_lifted_does_not_slip, COUNT(grasps)}, {slip_creeps_in_proportion, 4},
+        {moving_surface_takes_along, 2}, {surface_moves_along_its_normal, 1},
+        {spinning_friction_is_a_torque, 2}, {rolling_friction_is_a_torque, 4},
+        {bounce_is_to_a_ten_thousandth, BOUNCES}, {slow_impacts_do_not_bounce, 1},
+        {soft_contact_sinks_as_in_stock, COUNT(soft)},
         {rigid_contact_sinks_by_its_effective_stiffness, COUNT(steps)},
         {units_are_arbitrary, 2 * COUNT(units)}, {slopes_hold_for_a_minute, COUNT(slopes)});
     return run_suite(suite);

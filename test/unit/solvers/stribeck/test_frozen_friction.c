@@ -8,13 +8,13 @@
 
 // ---- islands that settle
 
-// Instead of sweeps, under the bounds of friction that the contacts
-// expect; direct strategies wait.
+// Instead of sweeps, under the bounds of friction that the contacts expect; direct strategies wait:
+// they are in debt, and a factorization takes too much to be free of accounts.
 static sprag_stribeck_options settled(void)
 {
     static sprag_memory memory;
     sprag_stribeck_options options = sprag_stribeck_defaults();
-    memory = (sprag_memory){.known = -1e9};
+    memory = (sprag_memory){.known = -1e9, .update = 1e9};
     options.memory = &memory;
     options.exact = false;
     options.sweeps = 1;
