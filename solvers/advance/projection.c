@@ -300,7 +300,10 @@ static bool solve_directly(advance_projection *p)
 void advance_project(advance_projection *p)
 {
     bool jointed = p->run->rows.count > 0;
-    if (!jointed || !solve_directly(p)) {
+    const sprag_scratch before = *p->run->solving;
+    bool solved = jointed && solve_directly(p);
+    sprag_scratch_release(p->run->solving, &before);
+    if (!solved) {
         relax_queue(p);
     }
     restrain(p);

@@ -72,7 +72,9 @@ sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *probl
     if (coarse && run->settling) {
         options.settled_work = advance_settled_work;
     }
+    const sprag_scratch before = *run->solving;
     sprag_result result = sprag_stribeck_solve(problem, &options, run->solving, solution, stats);
+    sprag_scratch_release(run->solving, &before);
     advance_spend(run, given - left);
     run->stats->solves++;
     return result;
