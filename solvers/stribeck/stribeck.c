@@ -262,10 +262,10 @@ static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_opt
                                          .moving = options->stiction_tolerance,
                                          .at_rest = options->stiction_at_rest};
     sprag_stats swept = *stats;
-    sprag_solution *room = sprag_best_room(best);
+    const sprag_scratch before = *best->scratch;
     swept.strategy = SPRAG_STRATEGY_GAUSS_SEIDEL;
-    sprag_result result =
-        room ? sprag_sweeps_solve(problem, &sweeps, best->scratch, room, &swept) : SPRAG_NO_MEMORY;
+    sprag_result result = sprag_sweeps_solve(problem, &sweeps, best->scratch, &best->room, &swept);
+    sprag_scratch_release(best->scratch, &before);
     charge(options, swept.sweep_work - stats->sweep_work);
     stats->sweeps = swept.sweeps;
     stats->sweep_work = swept.sweep_work;
@@ -347,8 +347,11 @@ static sprag_result try_directly(island *b, unsigned attempts, double most, doub
     if (!(work_left(b->options) > 0)) {
         return SPRAG_NOT_CONVERGED;
     }
-    return solve_directly(b->problem, b->options, attempts, most, b->best, b->stats,
-                          &b->memory->update, work);
+    const sprag_scratch before = *b->best->scratch;
+    sprag_result result = solve_directly(b->problem, b->options, attempts, most, b->best, b->stats,
+                                         &b->memory->update, work);
+    sprag_scratch_release(b->best->scratch, &before);
+    return result;
 }
 
 // It brings the island to rest, where known forces need an update or two: then its debt is
@@ -509,6 +512,9 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                        .scratch = scratch,
                        .solution = solution,
                        .stats = {.residual = INFINITY}};
+    if (!sprag_best_room(&best)) { // before strategies, whose memory is released
+        return SPRAG_NO_MEMORY;
+    }
     bool poor = !(work_left(options) > 0) && problem->contacts > 0;
     if (!poor) {
         bool two_way = problem->contacts > 0 ? options->scheme == SPRAG_TWO_WAY : problem->rows > 0;
