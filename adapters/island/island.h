@@ -372,7 +372,7 @@ bool sprag_ode_lever_of_distance(const ode_problem *pulled, int row, int side, d
 
 // Puts what a solution has won into the accounts of the bodies and distances under load, and sets
 // their shares in the next step. false: it is too much for that.
-bool sprag_ode_charge_loads(ode_problem *pulled, sprag_scratch *scratch);
+bool sprag_ode_charge_loads(ode_problem *pulled);
 
 // Rows ask for no velocity. A stop throws its bodies back, at most as fast as they came.
 void sprag_ode_mend_nothing(ode_problem *pulled);

@@ -27,60 +27,85 @@ typedef struct account {
     double before, room; // what is in it before the step; what it holds at most after it
     double won;          // in the step, by A and by rows
     double driven;       // the part of it that u and the look ahead bring in
+    bool pushed;         // the program moves a body
 } account;
 
-// A step with the multipliers x of rows J changes the energy, with the weight at the middles of
-// steps, by step x.(J v in the middle of the step). J v after is the look ahead and what mends
-// errors, less what the row yields: rows that contradict each other mend nothing, with all their
-// might.
-static void add_rows(account *sum, const ode_problem *pulled, const sprag_solution *middle)
+// J, of forces along the way of the step: on bodies that they move, or on those that the program
+// moves.
+static double work(const ode_problem *pulled, const int body[2], const double wrench[2][6],
+                   bool moves)
 {
-    static const double still[6];
-    const double step = pulled->problem.step, *v[2] = {still, still};
-    for (int i = 0; i < pulled->joint_rows; i++) {
-        const sprag_row *row = &pulled->row[i];
-        const bool first = i == 0 || pulled->row_joint[i] != pulled->row_joint[i - 1];
-        for (int side = 0; side < 2 && first; side++) {
-            const int body = row->body[side];
-            v[side] = body == SPRAG_STATIC ? still : middle->velocity[body];
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        const int b = body[side];
+        if (b != SPRAG_STATIC && (pulled->body[b].mass > 0) == moves) {
+            sum += 0.5 * (product6(wrench[side], pulled->body[b].velocity) +
+                          product6(wrench[side], pulled->solution.velocity[b]));
         }
-        if (!row->drives) { // what a motor brings in is its own
-            double impulse = step * pulled->solution.row_force[i];
-            sum->won +=
-                impulse * (product6(row->jacobian[0], v[0]) + product6(row->jacobian[1], v[1]));
-            sum->driven += 0.5 * impulse * pulled->ahead[i];
-        }
+    }
+    return sum;
+}
+
+// The momentum that a body has won beyond that of its free motion is by rows, contacts, and A: with
+// its velocity in the middle of the step, that is their work. Sets `stored` of a body under load to
+// the room of its account; of: NULL for others.
+static void add_body(account *sum, const ode_problem *pulled, int body, ode_stiffened_body *of)
+{
+    const sprag_body *b = &pulled->body[body];
+    const double *after = pulled->solution.velocity[body], *I = of ? of->inertia : b->inertia;
+    double middle[6], won[6], momentum[3];
+    for (int k = 0; k < 6; k++) {
+        middle[k] = 0.5 * (b->velocity[k] + after[k]);
+        won[k] = after[k] - (of && k > 2 ? of->free[k - 3] : b->free_velocity[k]);
+    }
+    mul33(I, won + 3, momentum);
+    if (b->mass > 0) {
+        sum->won += b->mass * dot3(middle, won) + dot3(middle + 3, momentum);
+    } else {
+        sum->pushed = true;
+    }
+    if (of) {
+        mul33(of->added, middle + 3, momentum);
+        sum->driven += dot3(of->target, momentum) - dot3(of->common, momentum);
+        sum->before += of->stored;
+        of->stored = dot3(middle + 3, momentum);
+        sum->room += of->stored;
     }
 }
 
-// The work of A (u - w). Sets `stored` to the room of the account.
-static void add_body(account *sum, const ode_problem *pulled, const sprag_solution *at_middle,
-                     ode_stiffened_body *of)
+// The work of contacts, of motors, and of what the program moves is their own.
+static void add_rows(account *sum, const ode_problem *pulled)
 {
-    const double *middle = at_middle->velocity[of->body] + 3;
-    double momentum[3];
-    mul33(of->added, middle, momentum);
-    double driven = dot3(of->target, momentum);
-    sum->won += driven - dot3(pulled->solution.velocity[of->body] + 3, momentum);
-    sum->driven += driven - dot3(of->common, momentum);
-    sum->before += of->stored;
-    of->stored = dot3(middle, momentum);
-    sum->room += of->stored;
+    const double step = pulled->problem.step;
+    for (int i = 0; i < pulled->problem.rows; i++) {
+        const sprag_row *row = &pulled->row[i];
+        const double(*J)[6] = (const double(*)[6])row->jacobian;
+        const double impulse = step * pulled->solution.row_force[i];
+        if (row->drives) {
+            sum->won -= impulse * work(pulled, row->body, J, true);
+        } else {
+            sum->won += sum->pushed ? impulse * work(pulled, row->body, J, false) : 0;
+            sum->driven += 0.5 * impulse * pulled->ahead[i];
+        }
+    }
+    for (int i = 0; i < pulled->problem.contacts; i++) {
+        const sprag_contact *contact = &pulled->contact[i];
+        double wrench[2][6];
+        sprag_contact_wrench(contact, pulled->solution.contact_force[i], wrench);
+        sum->won -= step * work(pulled, contact->body, (const double(*)[6])wrench, true);
+    }
 }
 
-static void add_distance(account *sum, const ode_problem *pulled, const sprag_solution *at_middle,
-                         ode_stiffened_distance *of)
+static void add_distance(account *sum, const ode_problem *pulled, ode_stiffened_distance *of)
 {
     sum->before += of->stored;
     of->stored = 0;
     for (int k = 0; k < 2; k++) {
         const sprag_row *row = &pulled->row[of->row + k];
-        double after = sprag_ode_rate(pulled, row, &pulled->solution);
-        double middle = sprag_ode_rate(pulled, row, at_middle);
-        double momentum = of->added * middle;
-        sum->won += (of->target[k] - after) * momentum;
-        sum->driven += of->target[k] * momentum;
-        of->stored += middle * momentum;
+        const double middle = 0.5 * (sprag_ode_rate(pulled, row, NULL) +
+                                     sprag_ode_rate(pulled, row, &pulled->solution));
+        sum->driven += of->target[k] * of->added * middle;
+        of->stored += middle * of->added * middle;
     }
     sum->room += of->stored;
 }
@@ -126,34 +151,21 @@ static void settle(double *stored, double *share, double kept, double factor)
     *share = next > load_least_share ? (next < 1 ? next : 1) : load_least_share;
 }
 
-// The velocities at the middle of the step. false: no memory.
-static bool find_middle(const ode_problem *pulled, sprag_scratch *scratch, sprag_solution *middle)
-{
-    const int bodies = pulled->problem.bodies;
-    middle->velocity = SPRAG_TAKE_RAW(scratch, bodies, double[6]);
-    for (int i = 0; i < bodies && middle->velocity; i++) {
-        for (int k = 0; k < 6; k++) {
-            middle->velocity[i][k] =
-                0.5 * (pulled->body[i].velocity[k] + pulled->solution.velocity[i][k]);
-        }
-    }
-    return middle->velocity;
-}
-
-bool sprag_ode_charge_loads(ode_problem *pulled, sprag_scratch *scratch)
+bool sprag_ode_charge_loads(ode_problem *pulled)
 {
     account sum = {0};
-    sprag_solution middle = {0};
-    if (pulled->stiffened_bodies + pulled->stiffened_distances == 0 ||
-        !find_middle(pulled, scratch, &middle)) {
+    if (pulled->stiffened_bodies + pulled->stiffened_distances == 0) {
         return true;
     }
-    add_rows(&sum, pulled, &middle);
-    for (int i = 0; i < pulled->stiffened_bodies; i++) {
-        add_body(&sum, pulled, &middle, &pulled->stiffened_body[i]);
+    for (int i = 0, at = 0; i < pulled->problem.bodies; i++) {
+        ode_stiffened_body *of = &pulled->stiffened_body[at];
+        const bool loaded = at < pulled->stiffened_bodies && of->body == i;
+        add_body(&sum, pulled, i, loaded ? of : NULL);
+        at += loaded;
     }
+    add_rows(&sum, pulled);
     for (int i = 0; i < pulled->stiffened_distances; i++) {
-        add_distance(&sum, pulled, &middle, &pulled->stiffened_distance[i]);
+        add_distance(&sum, pulled, &pulled->stiffened_distance[i]);
     }
     if (pulled->solve == ODE_WON) {
         take_mean(pulled, &sum);

@@ -548,8 +548,7 @@ bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start
 {
     // The inertia is by the guesses: those of this solution, if it has to be for its loads.
     const bool grown = pulled->solve == ODE_FIRST && loads_have_grown(pulled, scratch);
-    if (grown ? !sprag_ode_keep_solution(pulled, scratch)
-              : sprag_ode_charge_loads(pulled, scratch)) {
+    if (grown ? !sprag_ode_keep_solution(pulled, scratch) : sprag_ode_charge_loads(pulled)) {
         return false;
     }
     sprag_ode_unstiffen(pulled);
