@@ -49,16 +49,23 @@ static sprag_row row_across(const ode_problem *pulled, int of, dVector3 anchor[2
     return row;
 }
 
-static void find_normals(const double u[3], double t[2][3])
+// The length of a distance under tension (N), its anchors, and two directions across it; 0: none.
+static double find_distance(const ode_problem *pulled, int of, double tension, dVector3 anchor[2],
+                            double t[2][3])
 {
-    int k = fabs(u[0]) < fabs(u[1]) ? 0 : 1;
-    const double axis[3] = {k == 0, k == 1, 0};
-    cross3(u, axis, t[0]);
-    double length = norm3(t[0]);
-    for (int i = 0; i < 3; i++) {
-        t[0][i] /= length;
+    double u[3];
+    if (!(tension > 0) || !sprag_ode_distance_anchors(pulled->row_joint[of], anchor)) {
+        return 0;
     }
+    subtract3(anchor[0], anchor[1], u);
+    const double length = norm3(u), axis[3] = {fabs(u[0]) < fabs(u[1]), fabs(u[0]) >= fabs(u[1])};
+    if (!(length > shortest) || !normalise3(u)) {
+        return 0;
+    }
+    cross3(u, axis, t[0]);
+    normalise3(t[0]);
     cross3(u, t[0], t[1]);
+    return length;
 }
 
 // In a step the distance grows by step u.v and by (step across)^2 / 2 d, and the anchors turn with
@@ -88,16 +95,11 @@ static void look_ahead(ode_problem *pulled, int of, dVector3 anchor[2], double l
 static void stiffen_distance(ode_problem *pulled, const ode_warm_start *warm_start, int of, int *at)
 {
     dVector3 anchor[2];
-    double q[3], t[2][3], tension = -pulled->row[of].guess, step = pulled->problem.step, before;
-    if (!(tension > 0) || !sprag_ode_distance_anchors(pulled->row_joint[of], anchor)) {
+    double t[2][3], tension = -pulled->row[of].guess, step = pulled->problem.step, before;
+    double length = find_distance(pulled, of, tension, anchor, t), square = 0;
+    if (length == 0) {
         return;
     }
-    subtract3(anchor[0], anchor[1], q);
-    double length = norm3(q), square = 0;
-    if (!(length > shortest)) {
-        return;
-    }
-    find_normals(q, t);
     sprag_row *row = &pulled->row[pulled->problem.rows];
     for (int k = 0; k < 2; k++) {
         row[k] = row_across(pulled, of, anchor, t[k]);
@@ -141,17 +143,11 @@ void sprag_ode_stiffen_distances(ode_problem *pulled, const ode_warm_start *warm
 static bool has_grown(const ode_problem *pulled, int of, double added)
 {
     dVector3 anchor[2];
-    double q[3], t[2][3], tension = -pulled->solution.row_force[of], step = pulled->problem.step;
-    if (pulled->row[of].guess == 0 || !(tension > 0) ||
-        !sprag_ode_distance_anchors(pulled->row_joint[of], anchor)) {
+    double t[2][3], tension = -pulled->solution.row_force[of], step = pulled->problem.step;
+    double length = find_distance(pulled, of, tension, anchor, t);
+    if (pulled->row[of].guess == 0 || length == 0) {
         return false;
     }
-    subtract3(anchor[0], anchor[1], q);
-    double length = norm3(q);
-    if (!(length > shortest)) {
-        return false;
-    }
-    find_normals(q, t);
     const sprag_row row = row_across(pulled, of, anchor, t[0]);
     double w = inverse_mass(pulled, &row);
     return w > 0 && step * step * tension / length > load_growth_across * (1 / w + added);

@@ -384,8 +384,7 @@ static void find_loads(const ode_problem *pulled, load *loads)
 }
 
 // Adds inertia to the bodies that need it.
-static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start,
-                           sprag_scratch *scratch)
+static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start)
 {
     const double step = pulled->problem.step, square = step * step;
     int run = 0; // of the body before in the warm start
@@ -399,13 +398,6 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
         const double *moment = pulled->load[first].moment, *own = body->inertia;
         const double *I = part ? part->inertia : own;
         const double share = part ? (own[0] + own[4] + own[8]) / part->trace : 1;
-        pulled->stiffened_body =
-            pulled->stiffened_body
-                ? pulled->stiffened_body
-                : SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_stiffened_body);
-        if (!pulled->stiffened_body) {
-            return;
-        }
         ode_stiffened_body *to = &pulled->stiffened_body[pulled->stiffened_bodies];
         if (sprag_ode_add_inertia(body, I, moment, square, share, to)) {
             double added;
@@ -448,12 +440,13 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
         return;
     }
     pulled->load = loads;
+    pulled->stiffened_body = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_stiffened_body);
     pulled->ahead = SPRAG_TAKE(scratch, pulled->problem.rows + 2 * pulled->distances, double);
     if (scratch->failed) {
         return;
     }
     find_loads(pulled, loads);
-    stiffen_bodies(pulled, warm_start, scratch);
+    stiffen_bodies(pulled, warm_start);
     sprag_ode_set_targets(pulled, scratch);
     if (pulled->solve == ODE_WON) {
         sprag_ode_mend_nothing(pulled);

@@ -322,10 +322,12 @@ static double widest_error(const beads *b)
 }
 
 // Beads of 0.1 kg at the places of a chain's joints, and a load. The anchors are off their centres
-// by so many spacings. reversed: the first joint is attached as (0, body).
-static void hang_beads(beads *b, double ratio, double off, bool hinges, bool reversed)
+// by so many spacings. slanted: in a plane between the world's. reversed: the first joint is
+// attached as (0, body).
+static void hang_beads(beads *b, double ratio, double off, bool hinges, bool slanted, bool reversed)
 {
-    const double link = chain_length / LINKS, along[3] = {sqrt(0.5), 0, -sqrt(0.5)};
+    const double link = chain_length / LINKS, y = slanted ? 0.5 : 0;
+    const double along[3] = {sqrt(0.5 - y * y), y, -sqrt(0.5)};
     double before[3] = {0};
     open_scene(&b->s, 9.81);
     for (int i = 1; i <= LINKS; i++) {
@@ -355,8 +357,7 @@ START_TEST(beads_swing)
     static const double widest[] = {9e-3, 3e-4, 4e-5}; // m; the first of whips
     for (int k = 0; k < 9; k++) {
         beads b;
-        bool hinges = _i / 2;
-        hang_beads(&b, ratio[k / 3], _i % 2 ? 0.2 : 0, hinges, k % 2);
+        hang_beads(&b, ratio[k / 3], _i % 2 ? 0.2 : 0, _i / 2 == 1, _i / 2 == 2, k % 2);
         double error = 0, first = potential(&b.s), height = first, x = 1, crossed[2] = {0};
         double most = -1, energy = 0, lowest = 0, h = step[k % 3];
         const dReal *load = dBodyGetPosition(b.s.body[LINKS - 1]);
@@ -873,7 +874,7 @@ int main(void)
     Suite *suite = suite_create("loads");
     TCase *tests =
         ADD_TESTS(suite, "joints", {chains_swing, 4}, {short_chains_win_nothing, 6},
-                  {hinges_swing_as_balls, 1}, {beads_swing, 4}, {feedback_is_the_tension, 2},
+                  {hinges_swing_as_balls, 1}, {beads_swing, 6}, {feedback_is_the_tension, 2},
                   {light_loads_change_nothing, 1}, {bridges_hold, 5}, {jerks_win_nothing, 4},
                   {bolas_keep_their_energy, 3}, {joints_of_a_pair_are_one, 1},
                   {joints_of_two_parts_are_one, 1}, {linkages_stay_on_their_branch, 1},

@@ -554,7 +554,8 @@ START_TEST(passive_worlds_keep_their_momentum)
     bool steady = _i % 2;
     random_world w;
     open_passive(&w, _i, steady);
-    motion start = motion_of(&w), before = start;
+    const motion start = motion_of(&w);
+    double last[3] = {start.energy}; // J, before each of the last steps
     for (int n = 0; n < PASSIVE_STEPS; n++) {
         ck_assert_int_eq(dWorldStep(w.id, w.step), 1);
         assert_solved(&w, n);
@@ -563,12 +564,14 @@ START_TEST(passive_worlds_keep_their_momentum)
         if (n == 0 || steady) {
             assert_kept(now.angular, start.angular, start.angular_size, "angular", n);
         }
-        // Inertia that joints under load have got takes energy, and gives it back later: in one of
-        // these worlds, where a joint snaps, 5 % in a step, in the others at most 2 %.
-        ck_assert_msg(now.energy <= (1 + (steady ? 1e-6 : 6e-2)) * before.energy &&
+        // Inertia that joints under load have got takes energy, and gives it back in one of the
+        // next steps, a tenth of all where a joint snaps. No step wins more than a hundredth
+        // beyond.
+        double most = steady ? last[0] : fmax(last[0], fmax(last[1], last[2]));
+        ck_assert_msg(now.energy <= (1 + (steady ? 1e-6 : 1e-2)) * most &&
                           now.energy <= (1 + 1e-6) * start.energy,
-                      "step %d: from %.10g J to %.10g J", n, before.energy, now.energy);
-        before = now;
+                      "step %d: from %.10g J to %.10g J", n, most, now.energy);
+        last[2] = last[1], last[1] = last[0], last[0] = now.energy;
     }
     close_world(&w);
 }
