@@ -50,10 +50,10 @@ static void judge_run(line_fn *line, const sprag_model *model, const char *optio
         const sprag_measure *m = &measure[i];
         double exact = isnan(m->exact) ? 0 : m->exact;
         double off = b.scene.nonfinite ? NAN : fabs(m->value - exact);
+        line("%s|%.1f|%s|%s|%s|%.5g|%.5g", own.name, 1e3 * step, options, m->name, m->unit,
+             m->value, exact);
         if (!isnan(m->good) && !(closes && i == 0)) {
             char figure[128];
-            line("%s|%.1f|%s|%s|%s|%.5g|%.5g", own.name, 1e3 * step, options, m->name, m->unit,
-                 m->value, exact);
             snprintf(figure, sizeof figure, "%s, %.1f ms, %s, %s: off by", own.name, 1e3 * step,
                      options, m->name);
             bench_at_most(figure, off, m->good);
