@@ -30,15 +30,19 @@ typedef struct account {
     bool pushed;         // the program moves a body
 } account;
 
-// J, of forces along the way of the step: on bodies that they move, or on those that the program
-// moves.
+static bool is_pushed(const ode_problem *pulled, int body)
+{
+    return body != SPRAG_STATIC && !(pulled->body[body].mass > 0);
+}
+
+// J, of forces along the way of the step, on bodies that the program moves; or on others.
 static double work(const ode_problem *pulled, const int body[2], const double wrench[2][6],
-                   bool moves)
+                   bool pushed)
 {
     double sum = 0;
     for (int side = 0; side < 2; side++) {
         const int b = body[side];
-        if (b != SPRAG_STATIC && (pulled->body[b].mass > 0) == moves) {
+        if (b != SPRAG_STATIC && is_pushed(pulled, b) == pushed) {
             sum += 0.5 * (product6(wrench[side], pulled->body[b].velocity) +
                           product6(wrench[side], pulled->solution.velocity[b]));
         }
@@ -82,9 +86,12 @@ static void add_rows(account *sum, const ode_problem *pulled)
         const double(*J)[6] = (const double(*)[6])row->jacobian;
         const double impulse = step * pulled->solution.row_force[i];
         if (row->drives) {
-            sum->won -= impulse * work(pulled, row->body, J, true);
+            sum->won -= impulse * work(pulled, row->body, J, false);
         } else {
-            sum->won += sum->pushed ? impulse * work(pulled, row->body, J, false) : 0;
+            if (sum->pushed &&
+                (is_pushed(pulled, row->body[0]) || is_pushed(pulled, row->body[1]))) {
+                sum->won += impulse * work(pulled, row->body, J, true);
+            }
             sum->driven += 0.5 * impulse * pulled->ahead[i];
         }
     }
@@ -92,7 +99,7 @@ static void add_rows(account *sum, const ode_problem *pulled)
         const sprag_contact *contact = &pulled->contact[i];
         double wrench[2][6];
         sprag_contact_wrench(contact, pulled->solution.contact_force[i], wrench);
-        sum->won -= step * work(pulled, contact->body, (const double(*)[6])wrench, true);
+        sum->won -= step * work(pulled, contact->body, (const double(*)[6])wrench, false);
     }
 }
 

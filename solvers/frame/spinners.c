@@ -49,7 +49,7 @@ void sprag_spin_find_holds(const sprag_problem *problem, const double (*axis)[3]
         for (int side = 0; side < 2; side++) {
             const double *J = row->jacobian[side];
             int b = row->body[side];
-            if (b != SPRAG_STATIC && dot3(J, J) > 0) {
+            if (b != SPRAG_STATIC && is_axis(axis[b]) && dot3(J, J) > 0) {
                 add_torque(&problem->body[b], axis[b], J + 3, &of[b]);
             }
         }
