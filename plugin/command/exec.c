@@ -252,7 +252,10 @@ static bool set_preload(const char *library)
     const char *before = getenv("LD_PRELOAD");
     char *value;
     if (strpbrk(library, " :\t\n")) {
-        cli_fail(0, "%s has a space or colon in its path, which LD_PRELOAD cannot take", library);
+        cli_fail(0,
+                 "%s has a space or colon in its path, which LD_PRELOAD cannot take: move the "
+                 "folder, or install sprag to another one (cmake --install build --prefix DIR)",
+                 library);
         return false;
     }
     if (asprintf(&value, "%s%s%s", library, before && *before ? ":" : "", before ? before : "") <
