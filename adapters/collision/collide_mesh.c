@@ -82,19 +82,14 @@ static bool has_led(const ode_last_step *last, const double way[3], double sign)
     return led;
 }
 
-// Is most of the width of a shape behind a triangle of the other one? false: the triangle has no
-// front. out: the way by that front. behind: m, how far the shape is behind it.
+// Is most of the width of a shape behind a triangle of the other one? front: the triangle's.
 static bool is_mostly_behind(const ode_mesh_collision *c, const sprag_shape *const shape[2],
-                             const sprag_pose *const pose[2], double out[3], double *behind)
+                             const sprag_pose *const pose[2], const double front[3])
 {
-    double front[3], back[3];
-    if (!sprag_gap_front(shape[c->side], pose[c->side], front)) {
-        return false;
-    }
+    double out[3], back[3];
     set_way_out(front, c->side, out);
     set_way_out(front, !c->side, back);
-    *behind = -sprag_gap_along(shape, pose, out);
-    return -sprag_gap_along(shape, pose, back) < *behind;
+    return sprag_gap_along(shape, pose, out) < sprag_gap_along(shape, pose, back);
 }
 
 // Is a shape that overlaps a triangle, and has most of its width behind it, to leave by the back?
@@ -107,10 +102,14 @@ static bool is_behind(const ode_mesh_collision *c, const sprag_shape *const shap
 {
     static const sprag_gap_query always = {INFINITY, 0};
     const ode_last_step *last = c->all->last;
-    double out[3], way[3], behind, then_behind;
+    double front[3], out[3];
     if (dGeomGetClass(c->geom[c->side].geom) != dTriMeshClass ||
-        !is_mostly_behind(c, shape, pose, out, &behind) ||
-        dot3(out, found->normal) > 1 - SPRAG_TRIANGLE_ALONG || has_led(last, out, 1)) {
+        !sprag_gap_front(shape[c->side], pose[c->side], front)) {
+        return false;
+    }
+    set_way_out(front, c->side, out);
+    if (dot3(out, found->normal) > 1 - SPRAG_TRIANGLE_ALONG || has_led(last, out, 1) ||
+        !is_mostly_behind(c, shape, pose, front)) {
         return false;
     }
     sprag_pose before[2];
@@ -120,9 +119,11 @@ static bool is_behind(const ode_mesh_collision *c, const sprag_shape *const shap
         set_pose_before(&c->geom[side], 2 * last->length, &before[side]);
     }
     const sprag_result result = sprag_gap_find(shape, then, &always, NULL, &gap, NULL);
-    return sprag_ode_is_usable(result, &gap, c->all->reach) && gap.distance > 0
-               ? is_mostly_behind(c, shape, then, way, &then_behind)
-               : has_led(last, out, -1) || -gap.distance <= LAID * behind;
+    if (sprag_ode_is_usable(result, &gap, c->all->reach) && gap.distance > 0) {
+        sprag_gap_front(shape[c->side], then[c->side], front);
+        return is_mostly_behind(c, shape, then, front);
+    }
+    return has_led(last, out, -1) || gap.distance >= LAID * sprag_gap_along(shape, pose, out);
 }
 
 // ---- one plane

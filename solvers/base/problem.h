@@ -67,7 +67,7 @@ typedef struct sprag_row {
     double compliance; // m/s per N, rad/s per N m
     double lo, hi;     // N, N m; may be infinite
     double guess;      // N, N m, expected force, from the last step
-    bool drives;       // it may bring in energy: a motor, or what the program moves
+    bool drives;       // it may bring in energy, as a motor does; for the caller's accounts
 } sprag_row;
 
 typedef struct sprag_problem {
