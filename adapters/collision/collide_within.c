@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "contact_points.h"
+#include "geometry_cache.h"
+#include "linalg.h"
 
 enum { CONTACTS_MASK = 0xffff }; // of the flags of dCollide: the most contacts
 
@@ -44,6 +46,31 @@ double sprag_ode_size_of_smaller(dGeomID a, dGeomID b)
     return fmin(size[0], size[1]);
 }
 
+// Is a closed mesh of a body, whose triangles face inwards, a solid that is turned inside out? Not
+// for what is within it: it may be a drum.
+static bool is_turned(const ode_geom *mesh, const ode_geom *other)
+{
+    if (mesh->kind != ODE_GEOM_MESH || !mesh->mesh || !mesh->body || dBodyIsKinematic(mesh->body) ||
+        !sprag_ode_mesh_is_inside_out(mesh->mesh)) {
+        return false;
+    }
+    ode_geom of = *other;
+    double box[6], size = 0, way[3], middle[3], half[3];
+    bool in = true;
+    sprag_ode_set_bounds(&of);
+    sprag_ode_mesh_bounds(mesh->mesh, box);
+    subtract3(box + 3, box, half);
+    for (int k = 0; k < 3; k++) {
+        way[k] = 0.5 * (of.bounds[k] + of.bounds[k + 3]) - mesh->pose.position[k];
+        size = fmax(size, of.bounds[k + 3] - of.bounds[k]);
+    }
+    mul33_transposed(mesh->pose.rotation, way, middle);
+    for (int k = 0; k < 3; k++) {
+        in &= middle[k] > box[k] && middle[k] < box[k + 3];
+    }
+    return !(in && size < norm3(half));
+}
+
 int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
                              double reach, const ode_last_step *last, int flags,
                              dContactGeom *contact, int skip)
@@ -53,6 +80,9 @@ int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGe
     const bool any = (unsigned)flags & CONTACTS_UNIMPORTANT;
     if (sprag_ode_two_geoms(geometry, a, b, geom) != SPRAG_OK) {
         return -1;
+    }
+    for (int side = 0; side < 2; side++) {
+        geom[side].turned = is_turned(&geom[side], &geom[!side]);
     }
     ode_points all = {.scratch = scratch,
                       .geom = {geom[0].named, geom[1].named},

@@ -45,10 +45,13 @@ void sprag_ode_drop_hulls(ode_geometry *geometry, long before); // unused since 
 const ode_mesh *sprag_ode_mesh_of(ode_geometry *geometry, dGeomID id); // NULL: no memory
 void sprag_ode_drop_meshes(ode_geometry *geometry, long before);       // unused since that search
 
+bool sprag_ode_mesh_is_inside_out(const ode_mesh *mesh); // closed, with triangles facing inwards
+
 // m, in the axes of the geom: the box around all triangles, and the triangles that may be in a box.
+// turned: they face the other way.
 void sprag_ode_mesh_bounds(const ode_mesh *mesh, double bounds[6]);
-void sprag_ode_mesh_triangles(const ode_mesh *mesh, const double bounds[6], ode_triangle_fn *found,
-                              void *data);
+void sprag_ode_mesh_triangles(const ode_mesh *mesh, const double bounds[6], bool turned,
+                              ode_triangle_fn *found, void *data);
 
 // ---- heightfields.c: the same for heightfields of known layout
 

@@ -39,6 +39,7 @@ typedef struct ode_geom {
     sprag_pose pose;             // SHAPE, MESH
     double bounds[6];            // m, world axes, lo and hi; by sprag_ode_set_bounds
     const struct ode_mesh *mesh; // MESH, of a triangle mesh
+    bool turned;                 // its triangles are to face the other way
 } ode_geom;
 
 // Sets all but the bounds. false: no memory.

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <uthash.h>
 
+#include "linalg.h"
 #include "tree.h"
 
 // An ODE without triangle meshes has no such function either.
@@ -22,6 +23,7 @@ struct ode_mesh {
     double (*corner)[3][3]; // m, in the axes of the geom
     double (*box)[6];       // m, around each triangle
     sprag_tree tree;        // of the boxes
+    bool inside_out;        // it is closed, and its triangles face inwards
     UT_hash_handle hh;
 };
 
@@ -113,6 +115,32 @@ static bool make_room(ode_mesh *m, int count)
     return true;
 }
 
+// Areas of a closed surface add up to zero but for this share. Greater: bowls and caps count as
+// closed; smaller: meshes with gaps at their seams do not.
+static const double OPEN = 1e-3;
+
+// By the volume within, six times that of the tetrahedra from a corner to each triangle.
+static bool is_inside_out(const ode_mesh *m)
+{
+    double area[3] = {0}, all = 0, volume = 0;
+    for (int i = 0; i < m->count; i++) {
+        double edge[2][3], normal[3], from[3];
+        subtract3(m->corner[i][1], m->corner[i][0], edge[0]);
+        subtract3(m->corner[i][2], m->corner[i][0], edge[1]);
+        subtract3(m->corner[i][0], m->corner[0][0], from);
+        cross3(edge[0], edge[1], normal);
+        add_scaled(area, 1, normal, 3);
+        all += norm3(normal);
+        volume += dot3(from, normal);
+    }
+    return volume < 0 && norm3(area) < OPEN * all;
+}
+
+bool sprag_ode_mesh_is_inside_out(const ode_mesh *m)
+{
+    return m->inside_out;
+}
+
 static void read_mesh(ode_mesh *m, dGeomID id, int count)
 {
     const dReal *at = dGeomGetPosition(id), *R = dGeomGetRotation(id);
@@ -133,6 +161,7 @@ static void read_mesh(ode_mesh *m, dGeomID id, int count)
     }
     m->tree.count = count;
     sprag_tree_build(&m->tree, (const double(*)[6])m->box);
+    m->inside_out = is_inside_out(m);
 }
 
 void sprag_ode_keep_mesh(ode_geometry *g, dGeomID id)
@@ -190,6 +219,7 @@ const ode_mesh *sprag_ode_mesh_of(ode_geometry *g, dGeomID id)
 typedef struct mesh_call {
     const ode_mesh *mesh;
     const double *bounds;
+    bool turned;
     ode_triangle_fn *found;
     void *data;
 } mesh_call;
@@ -198,7 +228,12 @@ static void pass_on(void *data, int number)
 {
     const mesh_call *call = data;
     if (sprag_boxes_overlap(call->mesh->box[number], call->bounds)) {
-        call->found(call->data, number, (const double(*)[3])call->mesh->corner[number]);
+        const double(*corner)[3] = (const double(*)[3])call->mesh->corner[number];
+        double turned[3][3];
+        for (int c = 0; c < 3 && call->turned; c++) {
+            memcpy(turned[c], corner[2 - c], sizeof turned[c]);
+        }
+        call->found(call->data, number, call->turned ? (const double(*)[3])turned : corner);
     }
 }
 
@@ -207,9 +242,9 @@ void sprag_ode_mesh_bounds(const ode_mesh *m, double bounds[6])
     memcpy(bounds, m->tree.count ? m->tree.bounds[0] : (double[6]){0}, 6 * sizeof *bounds);
 }
 
-void sprag_ode_mesh_triangles(const ode_mesh *m, const double bounds[6], ode_triangle_fn *found,
-                              void *data)
+void sprag_ode_mesh_triangles(const ode_mesh *m, const double bounds[6], bool turned,
+                              ode_triangle_fn *found, void *data)
 {
-    mesh_call call = {m, bounds, found, data};
+    mesh_call call = {m, bounds, turned, found, data};
     sprag_tree_find(&m->tree, bounds, pass_on, &call);
 }

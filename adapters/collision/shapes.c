@@ -179,7 +179,7 @@ void sprag_ode_triangles_in(const ode_geom *geom, const double local[6], ode_tri
     if (dGeomGetClass(geom->geom) == dHeightfieldClass) {
         sprag_ode_field_triangles(geom->geom, local, found, data);
     } else {
-        sprag_ode_mesh_triangles(geom->mesh, local, found, data);
+        sprag_ode_mesh_triangles(geom->mesh, local, geom->turned, found, data);
     }
 }
 
