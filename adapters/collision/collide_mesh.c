@@ -49,6 +49,12 @@ static const double LAID = 0.05;
 // Cosine: directions so near to a normal are along it.
 static const double MOSTLY = 0.5;
 
+// A contact led a shape out of a triangle if the shape reaches behind the contact's place by this
+// share of what it reaches behind the triangle: by half of its depth, in the middle of an overlap,
+// less what it has left since. Greater: what is thrown up after it has landed falls through;
+// smaller: what stands on a floor is thrown up through a ramp above it.
+static const double HARDLY = 0.1;
+
 // Into side 0, by the front.
 static void set_way_out(const double front[3], int side, double way[3])
 {
@@ -72,12 +78,23 @@ static void set_pose_before(const ode_geom *of, double time, sprag_pose *before)
     sprag_carried_at(&carried, -time, before);
 }
 
-// Did a contact of the last step lead this way (sign: 1), or back (-1)?
-static bool has_led(const ode_last_step *last, const double way[3], double sign)
+// Did a contact of the last step lead a shape this way, behind whose place it reaches by more than
+// `least` (m)?
+static bool has_led(const ode_mesh_collision *c, const sprag_shape *const shape[2],
+                    const sprag_pose *const pose[2], const double way[3], double least)
 {
+    static const sprag_shape point = {.kind = SPRAG_SPHERE};
+    const ode_last_step *last = c->all->last;
+    const sprag_shape *one[2] = {shape[0], shape[1]};
+    const sprag_pose *there[2] = {pose[0], pose[1]};
+    sprag_pose at = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    one[c->side] = &point;
+    there[c->side] = &at;
     bool led = false;
     for (int i = 0; i < last->contacts && !led; i++) {
-        led = sign * dot3(way, last->normal[i]) > MOSTLY;
+        memcpy(at.position, last->position[i], sizeof at.position);
+        led = dot3(way, last->normal[i]) > MOSTLY &&
+              sprag_gap_along(one, there, last->normal[i]) < -least;
     }
     return led;
 }
@@ -93,22 +110,24 @@ static bool is_mostly_behind(const ode_mesh_collision *c, const sprag_shape *con
 }
 
 // Is a shape that overlaps a triangle, and has most of its width behind it, to leave by the back?
-// Not if a contact of the last step led it by the front. It is if most of it was behind the
-// triangle two steps ago, apart from it: thin shapes pass a triangle whole within one. If it
-// overlapped it then, it leaves where the last contacts led; without any it has been placed there,
-// and leaves by the front unless it is hardly in front of the triangle. Heightfields have no back.
+// Not if a contact of the last step led it by the front, unless that is of another surface, in
+// which the shape hardly is: of a floor beneath a ramp. It is if most of it was behind the triangle
+// two steps ago, apart from it: thin shapes pass a triangle whole within one. If it overlapped it
+// then, it leaves where the last contacts led; without any it has been placed there, and leaves by
+// the front unless it is hardly in front of the triangle. Heightfields have no back.
 static bool is_behind(const ode_mesh_collision *c, const sprag_shape *const shape[2],
                       const sprag_pose *const pose[2], const sprag_gap *found)
 {
     static const sprag_gap_query always = {INFINITY, 0};
-    const ode_last_step *last = c->all->last;
-    double front[3], out[3];
+    double front[3], out[3], back[3];
     if (dGeomGetClass(c->geom[c->side].geom) != dTriMeshClass ||
         !sprag_gap_front(shape[c->side], pose[c->side], front)) {
         return false;
     }
     set_way_out(front, c->side, out);
-    if (dot3(out, found->normal) > 1 - SPRAG_TRIANGLE_ALONG || has_led(last, out, 1) ||
+    set_way_out(front, !c->side, back);
+    if (dot3(out, found->normal) > 1 - SPRAG_TRIANGLE_ALONG ||
+        has_led(c, shape, pose, out, -HARDLY * sprag_gap_along(shape, pose, out)) ||
         !is_mostly_behind(c, shape, pose, front)) {
         return false;
     }
@@ -116,14 +135,15 @@ static bool is_behind(const ode_mesh_collision *c, const sprag_shape *const shap
     const sprag_pose *const then[2] = {&before[0], &before[1]};
     sprag_gap gap;
     for (int side = 0; side < 2; side++) {
-        set_pose_before(&c->geom[side], 2 * last->length, &before[side]);
+        set_pose_before(&c->geom[side], 2 * c->all->last->length, &before[side]);
     }
     const sprag_result result = sprag_gap_find(shape, then, &always, NULL, &gap, NULL);
     if (sprag_ode_is_usable(result, &gap, c->all->reach) && gap.distance > 0) {
         sprag_gap_front(shape[c->side], then[c->side], front);
         return is_mostly_behind(c, shape, then, front);
     }
-    return has_led(last, out, -1) || gap.distance >= LAID * sprag_gap_along(shape, pose, out);
+    return has_led(c, shape, pose, back, -INFINITY) ||
+           gap.distance >= LAID * sprag_gap_along(shape, pose, out);
 }
 
 // ---- one plane

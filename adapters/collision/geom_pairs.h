@@ -94,8 +94,9 @@ double sprag_ode_size_of_smaller(dGeomID a, dGeomID b);
 
 // Of the last step, for two geoms: it tells from which side a body has come to a triangle.
 typedef struct ode_last_step {
-    double length;             // s; 0: there was none
-    const double (*normal)[3]; // unit, of the contacts, into the first geom
+    double length;               // s; 0: there was none
+    const double (*normal)[3];   // unit, of the contacts, into the first geom
+    const double (*position)[3]; // m, world axes
     int contacts;
 } ode_last_step;
 

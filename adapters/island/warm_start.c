@@ -289,8 +289,8 @@ void sprag_ode_warm_start_contacts(ode_warm_start *warm, ode_warm_key *key, cons
     }
 }
 
-int sprag_ode_warm_start_normals(const ode_warm_start *warm, dGeomID a, dGeomID b, int most,
-                                 double (*normal)[3])
+int sprag_ode_warm_start_of_pair(const ode_warm_start *warm, dGeomID a, dGeomID b, int most,
+                                 double (*normal)[3], double (*position)[3])
 {
     const table *last = &warm->last;
     uintptr_t key[3];
@@ -302,6 +302,7 @@ int sprag_ode_warm_start_normals(const ode_warm_start *warm, dGeomID a, dGeomID 
             for (int k = 0; k < 3; k++) {
                 normal[count][k] = swapped ? -of[k] : of[k];
             }
+            memcpy(position[count], last->entry[i].position, sizeof *position);
             count++;
         }
     }

@@ -27,10 +27,10 @@ void sprag_ode_warm_key_set(ode_warm_key *key, dJointID joint, const sprag_conta
 void sprag_ode_warm_start_contacts(ode_warm_start *warm_start, ode_warm_key *key,
                                    const dJointID *joint, sprag_contact *contact, int contacts);
 
-// The unit normals (world) of the last step's contacts of two geoms, into the first one, `most` at
-// the most. Returns their number.
-int sprag_ode_warm_start_normals(const ode_warm_start *warm_start, dGeomID a, dGeomID b, int most,
-                                 double (*normal)[3]);
+// The last step's contacts of two geoms, `most` at the most: their unit normals, into the first
+// one, and positions (m), world axes. Returns their number.
+int sprag_ode_warm_start_of_pair(const ode_warm_start *warm_start, dGeomID a, dGeomID b, int most,
+                                 double (*normal)[3], double (*position)[3]);
 
 // Force of a joint's row (from 0) in the last step, N or N m; 0 if unknown.
 double sprag_ode_warm_start_row(const ode_warm_start *warm_start, dJointID joint, int row);

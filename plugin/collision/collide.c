@@ -513,10 +513,13 @@ static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContac
     if (!all && (flags & 0xffff) > POINTS_MAX) {
         flags = (int)(((unsigned)flags & ~0xffffu) | POINTS_MAX);
     }
-    double normal[2 * POINTS_MAX][3];
-    ode_last_step last = {.length = w->statistics.step, .normal = (const double(*)[3])normal};
+    double normal[2 * POINTS_MAX][3], position[2 * POINTS_MAX][3];
+    ode_last_step last = {.length = w->statistics.step,
+                          .normal = (const double(*)[3])normal,
+                          .position = (const double(*)[3])position};
     if (has_back(a) || has_back(b)) {
-        last.contacts = sprag_ode_warm_start_normals(w->warm_start, a, b, 2 * POINTS_MAX, normal);
+        last.contacts =
+            sprag_ode_warm_start_of_pair(w->warm_start, a, b, 2 * POINTS_MAX, normal, position);
     }
     int count = sprag_ode_collide_within(d->geometry, &d->scratch, a, b, reach, &last, flags,
                                          contact, skip);

@@ -461,6 +461,35 @@ START_TEST(what_has_landed_may_jump)
 }
 END_TEST
 
+// What stands on the floor of a mesh meets the back of a ramp of the same mesh: the floor's
+// contacts do not lead it out by the front of the ramp.
+START_TEST(a_ramp_above_a_floor_stops_what_rolls_under_it)
+{
+    const float high = 3 * (float)tan(M_PI / 6);
+    const float corner[8][3] = {{-5, -5, 0},   {5, -5, 0}, {5, 5, 0}, {-5, 5, 0},
+                                {1, -5, high}, {4, -5, 0}, {4, 5, 0}, {1, 5, high}};
+    static const dTriIndex triangle[4][3] = {{0, 1, 2}, {0, 2, 3}, {4, 5, 6}, {4, 6, 7}};
+    static const double speeds[] = {1, 3, 2};
+    scene s = open_scene("");
+    dTriMeshDataID data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildSingle(data, corner, sizeof corner[0], 8, triangle, 12,
+                                sizeof triangle[0]);
+    dCreateTriMesh(s.space, data, NULL, NULL, NULL);
+    s.friction = _i < 2 ? 0.5 : 0;
+    const double radius = _i < 2 ? 0.5 : 0.2;
+    dGeomID geom = _i < 2 ? dCreateSphere(s.space, radius) : dCreateBox(s.space, 0.4, 0.4, 0.4);
+    dBodyID body = dGeomGetBody(add(&s, geom, 1, 0, 0, radius));
+    dBodySetLinearVel(body, speeds[_i], 0, 0);
+    for (int k = 0; k < 300; k++) {
+        step(&s, 0.01);
+        ck_assert_double_lt(dBodyGetPosition(body)[2], radius + 0.01);
+        ck_assert_double_lt(dCalcVectorLength3(dBodyGetLinearVel(body)), speeds[_i] + 0.01);
+    }
+    close_scene(&s);
+    dGeomTriMeshDataDestroy(data);
+}
+END_TEST
+
 // ---- pairs of stock
 
 static dGeomID make(scene *s, int kind, double z)
@@ -510,7 +539,8 @@ int main(void)
                   {cylinders_stand_in_a_stack, 1}, {other_pairs_have_the_bits_of_stock, 3},
                   {dropped_geoms_come_to_rest, 3}, {flush_edges_are_not_felt, 6},
                   {walls_hold_what_stands_at_their_foot, 1}, {what_has_landed_may_jump, 2},
-                  {towers_stand, 1}, {other_methods_have_the_bits_of_stock, 1});
+                  {a_ramp_above_a_floor_stops_what_rolls_under_it, 3}, {towers_stand, 1},
+                  {other_methods_have_the_bits_of_stock, 1});
     tcase_set_timeout(tests, 300);
     return run_suite(suite);
 }
