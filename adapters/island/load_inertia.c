@@ -8,10 +8,13 @@
 #include "linalg.h"
 #include "symmetric3.h"
 
-// No eigenvalue is below it.
-static double least_moment(const double *I)
+// Has a symmetric matrix, of which the upper triangle counts, no positive eigenvalue? By the signs
+// of its leading minors.
+static bool is_negative(const double S[9])
 {
-    return 1 / inverse_trace33(I);
+    const double minor = S[0] * S[4] - S[1] * S[1], x = S[1] * S[5] - S[2] * S[4],
+                 y = S[1] * S[2] - S[0] * S[5];
+    return S[0] < 0 && minor > 0 && S[2] * x + S[5] * y + S[8] * minor < 0;
 }
 
 // A = the positive part of square K - I, with the inertia I of the part: then I + A is no less than
@@ -21,11 +24,6 @@ static double least_moment(const double *I)
 static double excess(const double *I, const double *own, double share, const double *moment,
                      double square, double A[9])
 {
-    const double sum = dot3(moment, moment) + 2 * dot3(moment + 3, moment + 3);
-    double least = least_moment(I);
-    if (!(2 * sum * square * square > least * least)) {
-        return 0; // the eigenvalues of K are sums of two of the moment
-    }
     double over[9], value[3], u[9], trace = 0;
     over[0] = square * (moment[1] + moment[2]) - I[0];
     over[4] = square * (moment[0] + moment[2]) - I[4];
@@ -33,8 +31,11 @@ static double excess(const double *I, const double *own, double share, const dou
     over[1] = -square * moment[3] - 0.5 * (I[1] + I[3]);
     over[2] = -square * moment[4] - 0.5 * (I[2] + I[6]);
     over[5] = -square * moment[5] - 0.5 * (I[5] + I[7]);
+    if (is_negative(over)) {
+        return 0;
+    }
     sprag_eigen3(over, value, u);
-    least = own == I ? least : least_moment(own);
+    const double least = 1 / inverse_trace33(own); // no eigenvalue is below it
     memset(A, 0, 9 * sizeof *A);
     for (int k = 0; k < 3; k++) {
         const double *axis = u + 3 * k;
