@@ -133,6 +133,13 @@ static bool is_ours(step *s, const ode_pair *pair)
     return !answer || (answer->accepted && answer->paired);
 }
 
+// Can nothing push either body? What the program moves passes through what it moves, and through
+// static geoms, as under ODE.
+static bool is_immovable(const body_state *b, dBodyID other)
+{
+    return !(b->start.mass > 0) && (!other || dBodyIsKinematic(other));
+}
+
 static void group_pairs(step *s)
 {
     for (int i = 0; i < (int)s->a->input.islands->count; i++) {
@@ -143,7 +150,7 @@ static void group_pairs(step *s)
         body_state *b[2] = {step_body_of(s, pair->side[0]->body),
                             step_body_of(s, pair->side[1]->body)};
         s->pair_group[i] = -1;
-        if (!is_ours(s, pair) || !b[0]) {
+        if (!is_ours(s, pair) || !b[0] || is_immovable(b[0], pair->side[1]->body)) {
             continue;
         }
         b[0]->isolated = false;

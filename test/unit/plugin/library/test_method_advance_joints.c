@@ -594,6 +594,33 @@ START_TEST(platform_carries)
 }
 END_TEST
 
+// A lift goes down into the floor, and through another kinematic body: nothing can push either, so
+// they hold up neither each other nor what stands on the lift.
+START_TEST(lifts_pass_what_nothing_can_push)
+{
+    static const char *const methods[] = {"method=advance", "method=ess"};
+    scene *s = open_scene(methods[_i]);
+    dBodyID lift = body_at(s, dCreateBox(s->space, 2, 2, 0.4), 0, 0, 0.5);
+    dBodyID beam = body_at(s, dCreateBox(s->space, 0.2, 9, 0.2), 0.9, 0, 0.2);
+    add_floor(s);
+    dBodySetKinematic(lift);
+    dBodySetKinematic(beam);
+    dBodyID box = body_at(s, dCreateBox(s->space, 0.4, 0.4, 0.4), -0.3, 0, 0.9 + REST);
+    dBodySetLinearVel(lift, 0, 0, -0.5);
+    dBodySetLinearVel(box, 0, 0, -0.5);
+    for (int i = 0; i < 100; i++) {
+        step(s);
+        ck_assert_double_eq_tol(height(box) - height(lift), 0.4, 1e-5);
+    }
+    ck_assert_double_eq_tol(height(lift), 0, 1e-9);
+    ck_assert_double_lt(fabs(dBodyGetPosition(box)[0] + 0.3), 1e-9);
+    sprag_world_statistics stats = stats_of(s);
+    ck_assert(stats.stalled == 0);
+    ck_assert_int_eq(stats.overlaps + stats.squeezed, 0);
+    close_scene(s);
+}
+END_TEST
+
 int main(void)
 {
     start_ode();
@@ -607,6 +634,6 @@ int main(void)
               {impacts_are_in_the_feedback, 1}, {shared_feedback_has_the_force_of_a_pair, 1},
               {motor_drives, 2}, {motor_flings_into_ground, 2}, {car_slips_as_it_must, 1},
               {directions_have_their_friction, 2}, {conveyor_carries, 1}, {bounces, 2},
-              {sensors_let_pass, 1}, {platform_carries, 1});
+              {sensors_let_pass, 1}, {platform_carries, 1}, {lifts_pass_what_nothing_can_push, 2});
     return run_suite(suite);
 }
