@@ -90,7 +90,7 @@ static sprag_result run_frame(advance_run *run)
     sprag_result result = SPRAG_OK;
     int most = substeps_of(run);
     for (int i = 0; run->left > 0 && result == SPRAG_OK;) {
-        bool asked = run->options->substeps > 0 && run->work_left > 0;
+        bool asked = run->options->substeps > 0 && run->work_left > advance_reserved_work(run);
         most = advance_event_work_is_spent(run) && !asked && most > i ? i + 1 : most;
         double even = i < most ? run->left / (most - i) : run->left;
         run->floor = fmax(run->options->shortest * run->frame->step, advance_whole_share * even);
@@ -138,7 +138,8 @@ static void set_work(advance_run *run)
     run->work_left = run->work_given;
     double exact = ADVANCE_EXACT_WORK - ADVANCE_POINT_WORK * run->points.last_closed;
     exact /= fmax(1, frame->bodies);
-    run->exact_left = advance_is_controlled(run) ? run->work_given : fmin(run->work_given, exact);
+    const double most = run->work_given - advance_reserved_work(run);
+    run->exact_left = run->options->error > 0 ? most : fmin(most, exact);
 }
 
 sprag_result advance_open(advance_run *run)

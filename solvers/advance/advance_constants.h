@@ -26,6 +26,11 @@ enum { ADVANCE_EXTRA_SUBSTEPS = 200 };
 static const double ADVANCE_WORK = 7e5, ADVANCE_EXTRA_WORK = 0.5;
 enum { ADVANCE_WORK_BODIES = 20 };
 
+// Share of a frame's work that goes to events, to a bound of the error, or to sub-steps that the
+// options ask for. Larger: the rest of the frame, planned at once, has too little to keep bodies
+// that touch apart, and they stand still.
+static const double ADVANCE_FINE_WORK = 0.3;
+
 // Work of a certificate, of an expansion in it and of a constraint's rate in the projection, on
 // the same scale. They decide only what share of the work is theirs.
 static const double ADVANCE_CERTIFICATE_WORK = 10, ADVANCE_EXPANSION_WORK = 12;

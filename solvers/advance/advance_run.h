@@ -185,6 +185,12 @@ static inline void advance_spend(advance_run *run, double work)
     run->exact_left -= work;
 }
 
+// Work that is left for the rest of the frame once no more events are located.
+static inline double advance_reserved_work(const advance_run *run)
+{
+    return (1 - ADVANCE_FINE_WORK) * run->work_given;
+}
+
 // Has the frame cost so much that no more events are located?
 static inline bool advance_event_work_is_spent(const advance_run *run)
 {
@@ -202,10 +208,10 @@ static inline bool advance_is_spent(const advance_run *run)
     return advance_is_spent_by(run, 0);
 }
 
-// Is the error bounded (advance.error)? Then all sub-steps are solved exactly.
+// Is the error bounded (advance.error)? Then sub-steps are solved exactly.
 static inline bool advance_is_controlled(const advance_run *run)
 {
-    return run->options->error > 0;
+    return run->options->error > 0 && !advance_event_work_is_spent(run);
 }
 
 // Ends the frame; unless the result is OK, the bodies are put back.

@@ -14,7 +14,7 @@
 bool advance_is_coarse(const advance_run *run)
 {
     bool jammed = run->push.speed > 0; // an overlap has no event to wait for
-    return (jammed || advance_event_work_is_spent(run)) && !advance_is_controlled(run);
+    return advance_event_work_is_spent(run) || (jammed && !advance_is_controlled(run));
 }
 
 // ---- points

@@ -65,7 +65,7 @@ sprag_result advance_choose_length(advance_run *run, double *length)
     const double shortest = fmax(run->options->shortest, 1e-6) * run->frame->step;
     double suggested = run->control.suggested, error = 0, allowed = 0;
     *length = suggested < advance_nearly_all * run->left ? suggested : run->left;
-    for (bool again = true; again;) {
+    for (bool again = true; again && advance_is_controlled(run);) {
         sprag_result result = find_error(run, *length, &error);
         if (result != SPRAG_OK) {
             return result;

@@ -251,11 +251,12 @@ sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
     }
     if (advance_is_controlled(run)) {
         result = advance_choose_length(run, &longest);
-        run->longest = longest;
-        run->floor = fmin(run->floor, longest); // no speculative contacts of later events
         if (result != SPRAG_OK) {
             return result;
         }
+        longest = advance_is_controlled(run) ? longest : run->left; // it has cost too much
+        run->longest = longest;
+        run->floor = fmin(run->floor, longest); // no speculative contacts of later events
     }
     longest = advance_part_of_swing(run, longest);
     run->longest = fmin(run->longest, longest);

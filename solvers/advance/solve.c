@@ -58,9 +58,9 @@ sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *probl
                                     bool exactly, sprag_memory *memory, sprag_solution *solution,
                                     sprag_stats *stats)
 {
-    bool costly = advance_event_work_is_spent(run) && !advance_is_controlled(run),
-         coarse = costly && !exactly;
-    double given = run->work_left, left = given;
+    bool coarse = advance_event_work_is_spent(run) && !exactly;
+    const double given = run->work_left - (coarse || exactly ? 0 : advance_reserved_work(run));
+    double left = given;
     sprag_stribeck_options options = run->options->solver;
     options.warm = warm;
     options.work_left = &left;
