@@ -100,7 +100,7 @@ static int pull_joint(group *g, int j, int rows, double h, int *stops)
     } else {
         count = sprag_ode_count_rows(joint).rows;
         count = count > 0 ? sprag_ode_pull_rows(&g->row[rows], joint, count, s->a->input.world, h,
-                                                &s->index, s->a->input.warm_start)
+                                                &s->index, s->a->input.warm_start, NULL)
                           : 0;
     }
     for (int i = before; i < before + more; i++) {

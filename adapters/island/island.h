@@ -148,6 +148,9 @@ typedef struct ode_problem {
     ode_part *part;       // the world's, and one of each body; NULL: no joint makes any
     bool arcs;            // joints look ahead, whether the island is under load or not
     double *ahead;        // m/s, of each row: the part of its bias that looks ahead
+    ode_mending *mending; // of each row of a joint
+    bool knows_opened;    // in this step
+    double erp;           // of the world
     sprag_solution first; // the solution before sprag_ode_solve_again
     double won, may_win;  // J, by that solution: more than that is taken back
     double factor;        // of the shares of bodies and distances under load, in the next step
@@ -368,13 +371,21 @@ bool sprag_ode_distances_have_grown(const ode_problem *pulled);
 // The lever (m) of a joint that holds a distance on body `side` of its row. false: it holds none.
 bool sprag_ode_lever_of_distance(const ode_problem *pulled, int row, int side, double lever[3]);
 
+// m, twice that by which its anchors' motion across it makes a distance longer in a step.
+double sprag_ode_swing_of_distance(const ode_problem *pulled, int row);
+
 // ---- load_energy.c
 
 // Puts what a solution has won into the accounts of the bodies and distances under load, and sets
 // their shares in the next step. false: it is too much for that.
 bool sprag_ode_charge_loads(ode_problem *pulled);
 
-// Rows ask for no velocity. A stop throws its bodies back, at most as fast as they came.
+// Adds what of a row's bias (times step, m) the program has opened since the last step. own: m, the
+// most that the bodies themselves open.
+void sprag_ode_add_opened(ode_mending *mending, double now, double own);
+
+// Rows ask for no velocity, but to mend what the program has opened. A stop throws its bodies back,
+// at most as fast as they came.
 void sprag_ode_mend_nothing(ode_problem *pulled);
 
 // ---- touches.c
@@ -500,8 +511,10 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
                             ode_approach *approach, sprag_scratch *scratch,
                             const char **surface_error);
 
-// Appends the rows of one joint; returns their number.
+// Appends the rows of one joint; returns their number. mending: of each row, from the warm start;
+// NULL: not wanted.
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
-                        const ode_index *index, const ode_warm_start *warm_start);
+                        const ode_index *index, const ode_warm_start *warm_start,
+                        ode_mending *mending);
 
 #endif

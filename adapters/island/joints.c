@@ -53,18 +53,19 @@ static int holding_rows_of(dJointID joint)
     }
 }
 
-// Rows that hold the bodies of the joint together, and hard stops, bring in nothing; others are
-// motors, those of infinite force too, and stops that are springs or locked.
+// Hard rows that hold the bodies of the joint together, and hard stops, bring in nothing; others
+// are springs, motors, those of infinite force too, and stops that are locked.
 static bool drives(const sprag_row *row, bool holding)
 {
     const bool stops =
         (row->lo == 0 && row->hi == INFINITY) || (row->lo == -INFINITY && row->hi == 0);
-    return row->lo == -INFINITY && row->hi == INFINITY ? !holding
-                                                       : !stops || row->compliance > load_hard_weld;
+    return row->compliance > load_hard_weld ||
+           (row->lo == -INFINITY && row->hi == INFINITY ? !holding : !stops);
 }
 
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
-                        const ode_index *index, const ode_warm_start *warm_start)
+                        const ode_index *index, const ode_warm_start *warm_start,
+                        ode_mending *mending)
 {
     dReal J[2][6 * ODE_ROWS_MAX], rhs_cfm[2 * ODE_ROWS_MAX], lo_hi[2 * ODE_ROWS_MAX];
     int findex[ODE_ROWS_MAX];
@@ -93,9 +94,11 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
                            .bias = rhs_cfm[2 * k],
                            .compliance = rhs_cfm[2 * k + 1],
                            .lo = lo_hi[2 * k],
-                           .hi = lo_hi[2 * k + 1],
-                           .guess =
-                               warm_start ? sprag_ode_warm_start_row(warm_start, joint, good) : 0};
+                           .hi = lo_hi[2 * k + 1]};
+        if (warm_start) {
+            row->guess =
+                sprag_ode_warm_start_row(warm_start, joint, good, mending ? &mending[good] : NULL);
+        }
         memcpy(row->jacobian[0], J[0] + 6 * k, sizeof row->jacobian[0]);
         if (body[1]) {
             memcpy(row->jacobian[1], J[1] + 6 * k, sizeof row->jacobian[1]);

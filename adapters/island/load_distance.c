@@ -26,6 +26,29 @@ bool sprag_ode_lever_of_distance(const ode_problem *pulled, int row, int side, d
     return true;
 }
 
+double sprag_ode_swing_of_distance(const ode_problem *pulled, int row)
+{
+    dVector3 anchor[2];
+    const double step = pulled->problem.step;
+    double between[3], across[3] = {0};
+    if (!sprag_ode_distance_anchors(pulled->row_joint[row], anchor)) {
+        return 0;
+    }
+    for (int side = 0; side < 2; side++) {
+        const int body = pulled->row[row].body[side];
+        if (body != SPRAG_STATIC) {
+            const double *v = pulled->body[body].velocity;
+            double lever[3], turned[3];
+            subtract3(anchor[side], dBodyGetPosition(pulled->island.body[body]), lever);
+            cross3(v + 3, lever, turned);
+            add_scaled(across, side ? -1 : 1, v, 3);
+            add_scaled(across, side ? -1 : 1, turned, 3);
+        }
+    }
+    subtract3(anchor[0], anchor[1], between);
+    return step * step * dot3(across, across) / fmax(shortest, norm3(between));
+}
+
 // With the inertia that is added to its bodies.
 static double inverse_mass(const ode_problem *pulled, const sprag_row *row)
 {

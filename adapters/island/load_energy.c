@@ -7,6 +7,11 @@
 // free, a chain of 3 links under 20 won 30 % in 60 s. So is what a stop mends: sliders with stops
 // in a chain under 100 kg won half of the energy.
 //
+// Springs (rows with a CFM) and motors do work of their own. So does the program where it opens a
+// joint: a winch moves an anchor, a stop, or a body. The error that a joint will have after the
+// step is known but for the turns of its bodies; what it has beyond that at the next step's start,
+// the program has opened, and it is mended without being charged, also in a second solve.
+//
 // With u = 0, no look ahead and no mending, nothing can be won: the step is then the nearest
 // velocity that the rows allow, in the metric of M + A, to one of less energy. What a step has won
 // is known after its solve, and seldom worth another one: the next steps ask for a share of u and
@@ -77,7 +82,8 @@ static void add_body(account *sum, const ode_problem *pulled, int body, ode_stif
     }
 }
 
-// The work of contacts, of motors, and of what the program moves is their own.
+// The work of contacts, of motors, of what the program moves, and of what it has opened is their
+// own.
 static void add_rows(account *sum, const ode_problem *pulled)
 {
     const double step = pulled->problem.step;
@@ -93,6 +99,9 @@ static void add_rows(account *sum, const ode_problem *pulled)
                 sum->won += impulse * work(pulled, row->body, J, true);
             }
             sum->driven += 0.5 * impulse * pulled->ahead[i];
+            if (i < pulled->joint_rows) {
+                sum->won -= pulled->solution.row_force[i] * pulled->mending[i].opened;
+            }
         }
     }
     for (int i = 0; i < pulled->problem.contacts; i++) {
@@ -158,6 +167,24 @@ static void settle(double *stored, double *share, double kept, double factor)
     *share = next > load_least_share ? (next < 1 ? next : 1) : load_least_share;
 }
 
+// Sets what each row is to mend in the next step, if the program opens nothing: its bias follows
+// its error, of which the world's ERP is mended in a step, but for what looks ahead.
+static void expect_mending(ode_problem *pulled)
+{
+    const double step = pulled->problem.step, erp = pulled->erp;
+    for (int i = 0; i < pulled->joint_rows; i++) {
+        const sprag_row *row = &pulled->row[i];
+        ode_mending *mending = &pulled->mending[i];
+        const double bias = row->bias - pulled->ahead[i], force = pulled->solution.row_force[i];
+        const bool bound = force <= row->lo || force >= row->hi;
+        const double rate = bound || pulled->solve == ODE_WON
+                                ? sprag_ode_rate(pulled, row, &pulled->solution)
+                                : bias - row->compliance * force;
+        mending->expected = step * (bias - erp * rate);
+        mending->opened *= 1 - erp;
+    }
+}
+
 bool sprag_ode_charge_loads(ode_problem *pulled)
 {
     account sum = {0};
@@ -192,7 +219,18 @@ bool sprag_ode_charge_loads(ode_problem *pulled)
     }
     pulled->won = sum.won;
     pulled->may_win = fmax(0, sum.before) + load_most_gain * energy(pulled);
-    return pulled->solve == ODE_WON || sum.won <= pulled->may_win;
+    if (pulled->solve != ODE_WON && sum.won > pulled->may_win) {
+        return false;
+    }
+    expect_mending(pulled);
+    return true;
+}
+
+void sprag_ode_add_opened(ode_mending *mending, double now, double own)
+{
+    const double change = now - mending->expected, more = fabs(change) - own;
+    const double opened = mending->opened + (more > 0 ? copysign(more, change) : 0);
+    mending->opened = now > 0 ? fmax(0, fmin(opened, now)) : fmin(0, fmax(opened, now));
 }
 
 void sprag_ode_mend_nothing(ode_problem *pulled)
@@ -201,9 +239,10 @@ void sprag_ode_mend_nothing(ode_problem *pulled)
         sprag_row *row = &pulled->row[i];
         if (!row->drives) {
             const double bias = row->bias, back = -sprag_ode_rate(pulled, row, NULL);
-            row->bias = row->lo == 0   ? fmin(bias, fmax(0, back))
-                        : row->hi == 0 ? fmax(bias, fmin(0, back))
-                                       : 0;
+            const double opened = pulled->mending[i].opened / pulled->problem.step;
+            row->bias = row->lo == 0   ? fmin(bias, fmax(opened, back))
+                        : row->hi == 0 ? fmax(bias, fmin(opened, back))
+                                       : opened;
             pulled->ahead[i] = row->bias - bias;
         }
     }

@@ -432,6 +432,32 @@ static void look_ahead(ode_problem *pulled)
     }
 }
 
+// ---- what the program has opened
+
+// An anchor, a stop, or a body that the program moves opens a joint by more than the turns of its
+// bodies do, which leave the circle about the joint by half of (step w)^2 r at most. What that has
+// brought in is the program's.
+static void find_opened(ode_problem *pulled)
+{
+    const double step = pulled->problem.step;
+    for (int i = 0; i < pulled->loadeds; i++) {
+        const loaded_joint *joint = &pulled->loaded[i];
+        const int first = (int)(joint->row - pulled->row);
+        double turn = joint->linear == 1 ? sprag_ode_swing_of_distance(pulled, first) : 0; // m
+        for (int side = 0; side < 2; side++) {
+            const int body = joint->row->body[side];
+            if (body != SPRAG_STATIC) {
+                const double *w = pulled->body[body].velocity + 3;
+                turn += step * step * dot3(w, w) * norm3(joint->lever[side]);
+            }
+        }
+        for (int k = 0; k < joint->rows; k++) {
+            const double bias = joint->row[k].bias - pulled->ahead[first + k];
+            sprag_ode_add_opened(&pulled->mending[first + k], step * bias, pulled->erp * turn);
+        }
+    }
+}
+
 void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch)
 {
@@ -455,6 +481,10 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
     }
     if (pulled->distances > 0) {
         sprag_ode_stiffen_distances(pulled, warm_start, scratch);
+    }
+    if (!pulled->knows_opened && pulled->stiffened_bodies + pulled->stiffened_distances > 0) {
+        find_opened(pulled);
+        pulled->knows_opened = true;
     }
 }
 

@@ -41,6 +41,7 @@ static bool take_arrays(ode_problem *pulled, int rows, sprag_scratch *scratch)
     pulled->contact_joint = SPRAG_TAKE_RAW(scratch, contacts, dJointID);
     pulled->warm_key = SPRAG_TAKE_RAW(scratch, contacts, ode_warm_key);
     pulled->row_joint = SPRAG_TAKE_RAW(scratch, rows, dJointID);
+    pulled->mending = SPRAG_TAKE(scratch, rows, ode_mending);
     pulled->force = SPRAG_TAKE_RAW(scratch, island->bodies, double[6]);
     pulled->solution.velocity = SPRAG_TAKE_RAW(scratch, island->bodies, double[6]);
     pulled->solution.contact_force = SPRAG_TAKE_RAW(scratch, contacts, double[6]);
@@ -125,8 +126,9 @@ static void pull_contact(ode_problem *pulled, dJointID joint, const context *c)
 static void pull_rows(ode_problem *pulled, dJointID joint, int rows, const context *c)
 {
     sprag_problem *problem = &pulled->problem;
-    int more = sprag_ode_pull_rows(&pulled->row[problem->rows], joint, rows, c->world,
-                                   c->setting.step, &c->index, c->warm_start);
+    int more =
+        sprag_ode_pull_rows(&pulled->row[problem->rows], joint, rows, c->world, c->setting.step,
+                            &c->index, c->warm_start, &pulled->mending[problem->rows]);
     for (int k = 0; k < more; k++) {
         pulled->row_joint[problem->rows++] = joint;
     }
@@ -279,6 +281,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
                  .scratch = scratch};
     dVector3 gravity;
     pulled->factor = 1;
+    pulled->erp = dWorldGetERP(world);
     pulled->arcs = stiffness && stiffness->arcs;
     const bool speculates = stiffness && stiffness->speculative && warm_start;
     dWorldGetGravity(world, gravity);

@@ -9,6 +9,7 @@
 #include "island.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,9 +27,12 @@ typedef struct entry {
     double position[3]; // m
     union {
         struct {
-            double
-                force[3]; // N, on the first geom of the pair, world axes; of a row: [0], N or N m
-            double normal[3]; // of a contact, unit, into the first geom of the pair, world axes
+            double force[3];  // N, of a contact, on the first geom of the pair, world axes
+            double normal[3]; // unit, into that geom
+        };
+        struct {
+            double row_force; // N or N m
+            ode_mending mending;
         };
         sprag_memory memory; // of an island
         double approach;     // J, of a contact that was not reached: ode_approach.before
@@ -333,17 +337,24 @@ static void store_contact(table *now, int i, int *first, const ode_warm_key *key
     store(now, i, first, key->key, &e);
 }
 
-static void store_row(table *now, int i, int *first, dJointID joint, int row, double force)
+static void store_row(table *now, int i, int *first, dJointID joint, int row, double force,
+                      const ode_mending *mending)
 {
     const uintptr_t key[3] = {(uintptr_t)joint, (uintptr_t)row};
-    store(now, i, first, key, &(entry){.force = {force}});
+    store(now, i, first, key,
+          &(entry){.row_force = force,
+                   .mending = mending ? *mending : (ode_mending){.expected = NAN}});
 }
 
-double sprag_ode_warm_start_row(const ode_warm_start *warm, dJointID joint, int row)
+double sprag_ode_warm_start_row(const ode_warm_start *warm, dJointID joint, int row,
+                                ode_mending *mending)
 {
     const uintptr_t key[3] = {(uintptr_t)joint, (uintptr_t)row};
     const entry *e = newest_entry(&warm->last, key);
-    return e ? e->force[0] : 0;
+    if (mending) {
+        *mending = e ? e->mending : (ode_mending){.expected = NAN};
+    }
+    return e ? e->row_force : 0;
 }
 
 // The keys of an island and of a body; rows of joints have small numbers.
@@ -379,11 +390,12 @@ void sprag_ode_warm_start_store_group(ode_warm_start *warm, dBodyID first,
     }
 }
 
-void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int row, double force)
+void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int row, double force,
+                                    const ode_mending *mending)
 {
     int i = reserve(warm, 1), first = -1;
     if (i >= 0) {
-        store_row(&warm->now, i, &first, joint, row, force);
+        store_row(&warm->now, i, &first, joint, row, force, mending);
     }
 }
 
@@ -472,6 +484,7 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
 {
     const sprag_problem *problem = &pulled->problem;
     bool island = is_worth_keeping(&pulled->memory);
+    const bool loaded = pulled->stiffened_bodies + pulled->stiffened_distances > 0;
     int entries = problem->contacts + pulled->joint_rows + pulled->stiffened_bodies +
                   pulled->stiffened_distances + island + count_approaches(pulled);
     int at = reserve(warm, entries), first = -1;
@@ -493,7 +506,7 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
         bool same = i > 0 && pulled->row_joint[i] == pulled->row_joint[i - 1];
         row = same ? row + 1 : 0;
         store_row(&warm->now, at++, &first, pulled->row_joint[i], row,
-                  pulled->solution.row_force[i]);
+                  pulled->solution.row_force[i], loaded ? &pulled->mending[i] : NULL);
     }
     if (at >= 0 && island) {
         store_island(&warm->now, at, pulled->island.body[0], &pulled->memory);

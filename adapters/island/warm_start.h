@@ -32,11 +32,20 @@ void sprag_ode_warm_start_contacts(ode_warm_start *warm_start, ode_warm_key *key
 int sprag_ode_warm_start_of_pair(const ode_warm_start *warm_start, dGeomID a, dGeomID b, int most,
                                  double (*normal)[3], double (*position)[3]);
 
-// Force of a joint's row (from 0) in the last step, N or N m; 0 if unknown.
-double sprag_ode_warm_start_row(const ode_warm_start *warm_start, dJointID joint, int row);
+// Of a row under load, what it mends in the next step: its bias times the step, m or rad.
+typedef struct ode_mending {
+    double expected; // by the solution; NaN: the joint is new, or its island was under no load
+    double opened;   // the part of it that the program has opened (load_energy.c)
+} ode_mending;
 
+// Force of a joint's row (from 0) in the last step, N or N m; 0 if unknown. mending: NULL, or set
+// to what was stored with it.
+double sprag_ode_warm_start_row(const ode_warm_start *warm_start, dJointID joint, int row,
+                                ode_mending *mending);
+
+// mending: NULL if it is not known.
 void sprag_ode_warm_start_store_row(ode_warm_start *warm_start, dJointID joint, int row,
-                                    double force);
+                                    double force, const ode_mending *mending);
 
 // s, step that an integrator would have taken next at the end of the last step, of the group whose
 // first body this is; 0 if unknown.

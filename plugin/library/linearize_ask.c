@@ -32,7 +32,7 @@ static bool ask_link(component *c, const link *l)
     if (rows > ODE_ROWS_MAX) {
         return false;
     }
-    rows = sprag_ode_pull_rows(row, l->joint, rows, c->world->id, c->step, &c->index, NULL);
+    rows = sprag_ode_pull_rows(row, l->joint, rows, c->world->id, c->step, &c->index, NULL, NULL);
     for (int i = 0; i < rows && rows == l->rows; i++) {
         c->near.row[l->row + i] = row[i];
         c->near.row[l->row + i].guess = base[i].guess;

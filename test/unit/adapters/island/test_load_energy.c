@@ -15,6 +15,7 @@ typedef struct step_of_joint {
     sprag_row row;
     ode_stiffened_body stiffened;
     double velocity[2][6], row_force[1], ahead[1];
+    ode_mending mending[1];
     dJointID joint[1];
     ode_problem pulled;
 } step_of_joint;
@@ -65,7 +66,8 @@ static void take_step(step_of_joint *s, double target, double mends)
         .stiffened_body = &s->stiffened,
         .stiffened_bodies = 1,
         .joint_rows = 1,
-        .ahead = s->ahead};
+        .ahead = s->ahead,
+        .mending = s->mending};
 }
 
 // J, that the added inertia brings into a step.

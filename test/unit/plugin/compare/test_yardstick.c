@@ -505,7 +505,7 @@ START_TEST(memory_of_forces_travels)
     dWorldID w = open_world(0);
     dJointID joint = dJointCreateBall(w, NULL);
     for (int row = 0; row < 3; row++) {
-        sprag_ode_warm_start_store_row(from, joint, row, 1.5 * row);
+        sprag_ode_warm_start_store_row(from, joint, row, 1.5 * row, NULL);
     }
     sprag_ode_warm_start_next_step(from);
     size_t length = sprag_ode_warm_start_write(from, NULL, 0);
@@ -519,10 +519,10 @@ START_TEST(memory_of_forces_travels)
     sprag_ode_warm_start_write(from, bytes, sizeof bytes);
     ck_assert(sprag_ode_warm_start_read(to, bytes, length));
     for (int row = 0; row < 3; row++) {
-        ck_assert_double_eq(sprag_ode_warm_start_row(to, joint, row), 1.5 * row);
+        ck_assert_double_eq(sprag_ode_warm_start_row(to, joint, row, NULL), 1.5 * row);
     }
     ck_assert(!sprag_ode_warm_start_read(to, bytes, length - 1));
-    ck_assert_double_eq(sprag_ode_warm_start_row(to, joint, 1), 0);
+    ck_assert_double_eq(sprag_ode_warm_start_row(to, joint, 1, NULL), 0);
     ck_assert(sprag_ode_warm_start_read(to, NULL, 0));
     sprag_ode_warm_start_free(from);
     sprag_ode_warm_start_free(to);

@@ -197,11 +197,139 @@ START_TEST(rebounds_on_a_joint_win_little)
 }
 END_TEST
 
+// ---- winches and springs
+
+// A load of 20 kg on four light links of 0.2 kg, with a ball above that the program hoists: by the
+// anchor of its joint, by the stop of a slider, or by a body that it moves.
+typedef enum winch_kind { BY_ANCHOR, BY_STOP, BY_BODY } winch_kind;
+
+typedef struct winch {
+    dWorldID world;
+    dBodyID top, load;
+    dJointID joint;
+} winch;
+
+static dBodyID add_ball(dWorldID world, double mass, double z)
+{
+    dMass m;
+    dBodyID body = dBodyCreate(world);
+    dMassSetSphereTotal(&m, mass, 0.05);
+    dBodySetMass(body, &m);
+    dBodySetPosition(body, 0, 0, z);
+    return body;
+}
+
+static dBodyID hang_on_links(dWorldID world, dBodyID above, double z, double mass)
+{
+    enum { LINKS = 4 };
+    for (int i = 0; i <= LINKS; i++) {
+        dBodyID body = add_ball(world, i < LINKS ? 0.2 : mass, z - (i < LINKS ? 0.1 : 0.05));
+        dJointID joint = dJointCreateBall(world, 0);
+        dJointAttach(joint, body, above);
+        dJointSetBallAnchor(joint, 0, 0, z);
+        above = body;
+        z -= 0.2;
+    }
+    return above;
+}
+
+static winch make_winch(winch_kind kind)
+{
+    winch w = {.world = dWorldCreate()};
+    dWorldSetGravity(w.world, 0, 0, -gravity);
+    w.top = add_ball(w.world, 0.2, 0);
+    if (kind == BY_ANCHOR) {
+        w.joint = dJointCreateBall(w.world, 0);
+        dJointAttach(w.joint, w.top, 0);
+        dJointSetBallAnchor(w.joint, 0, 0, 0);
+    } else if (kind == BY_STOP) {
+        w.joint = dJointCreateSlider(w.world, 0);
+        dJointAttach(w.joint, w.top, 0);
+        dJointSetSliderAxis(w.joint, 0, 0, 1);
+        dJointSetSliderParam(w.joint, dParamLoStop, 0);
+    } else {
+        dBodySetKinematic(w.top);
+    }
+    w.load = hang_on_links(w.world, w.top, 0, 20);
+    return w;
+}
+
+static void hoist(const winch *w, winch_kind kind, double height)
+{
+    if (kind == BY_ANCHOR) {
+        dJointSetBallAnchor2(w->joint, 0, 0, height);
+    } else if (kind == BY_STOP) {
+        dJointSetSliderParam(w->joint, dParamLoStop, height);
+    } else {
+        dBodySetPosition(w->top, 0, 0, height);
+    }
+}
+
+// The load follows, five steps late by ODE's ERP of 0.2. A stop does not hold it back: it flies up
+// where the hoisting ends.
+START_TEST(winches_hoist)
+{
+    static const double steps[] = {0.001, 0.01, 1.0 / 60}, speed = 0.3;
+    const winch_kind kind = (winch_kind)(_i / 3);
+    const double step = steps[_i % 3];
+    winch w = make_winch(kind);
+    const double start = dBodyGetPosition(w.load)[2];
+    for (double t = 0; t < 1.6; t += step) {
+        const double height = speed * fmin(fmax(t - 0.3, 0), 0.8);
+        hoist(&w, kind, height);
+        dWorldStep(w.world, step);
+        const double late = start + height - dBodyGetPosition(w.load)[2];
+        ck_assert_double_le(late, 5 * speed * step + 1e-3);
+        ck_assert_double_ge(late, -speed * speed / (2 * gravity) - 1e-3);
+    }
+    ck_assert_double_eq_tol(dBodyGetPosition(w.load)[2], start + 0.8 * speed, 1e-3);
+    dWorldDestroy(w.world);
+}
+END_TEST
+
+// A load of 50 kg on a light rod, let go below rest on a spring (5000 N/m) that an ERP and a CFM
+// make of a ball joint. It swings as under stock: an implicit step damps it.
+START_TEST(springs_carry_loads)
+{
+    enum { SWINGS = 2, STEPS = 120 };
+    const double step = 0.01, stiffness = 5000, damping = 50;
+    double height[SWINGS][STEPS];
+    for (int i = 0; i < SWINGS; i++) {
+        dWorldID world = dWorldCreate();
+        dWorldSetGravity(world, 0, 0, -gravity);
+        sprag_world_configure(world, i ? "" : "method=ode");
+        dWorldSetERP(world, step * stiffness / (step * stiffness + damping));
+        dWorldSetCFM(world, 1e-10);
+        dBodyID rod = add_ball(world, 0.2, -0.1), load = add_ball(world, 50, -0.2);
+        dJointID spring = dJointCreateBall(world, 0), hook = dJointCreateBall(world, 0);
+        dJointAttach(spring, rod, 0);
+        dJointSetBallAnchor(spring, 0, 0, 0);
+        dJointSetBallParam(spring, dParamCFM, 1 / (step * stiffness + damping));
+        dJointAttach(hook, load, rod);
+        dJointSetBallAnchor(hook, 0, 0, -0.2);
+        dBodySetPosition(rod, 0, 0, -0.4);
+        dBodySetPosition(load, 0, 0, -0.5);
+        for (int k = 0; k < STEPS; k++) {
+            dWorldStep(world, step);
+            height[i][k] = dBodyGetPosition(load)[2];
+        }
+        dWorldDestroy(world);
+    }
+    double highest = -1;
+    for (int k = 0; k < STEPS; k++) {
+        ck_assert_double_eq_tol(height[1][k], height[0][k], 1e-6);
+        highest = fmax(highest, height[1][k]);
+    }
+    ck_assert_double_gt(highest, -0.2); // above rest, at -0.298
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("swings");
     dInitODE2(0);
     ADD_TESTS(suite, "joints", {swings_keep_their_energy, 3}, {whirls_keep_their_energy, 1},
               {whirls_under_load_win_nothing, 1}, {rebounds_on_a_joint_win_little, 300});
+    ADD_TESTS(suite, "loads", {winches_hoist, 9}, {springs_carry_loads, 1});
     return run_suite(suite);
 }
