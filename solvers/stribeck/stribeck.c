@@ -404,8 +404,7 @@ static void settle_known(island *b, bool pays)
 // instead of sweeps. If solves are exact, both go first and last, at rest or not, and small islands
 // are solved to a root. Those, and islands with joints, in which an update takes no more than
 // direct_work have no accounts: what is done is a function of the problem. The accounts keep larger
-// ones in motion from failing in every step; what sweeps leave unsolved has to be solved, whatever
-// it owes.
+// ones in motion from failing in every step.
 static sprag_result solve_two_way(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_best *best,
                                   sprag_stats *stats)
@@ -469,10 +468,6 @@ static sprag_result solve_two_way(const sprag_problem *problem,
                 (cheap ? SPRAG_ATTEMPT_NEWTON : 0) |
                 (joined && tried & SPRAG_ATTEMPT_DIRECT ? 0 : SPRAG_ATTEMPT_SWEPT);
             last = try_directly(&b, more, trees ? INFINITY : most, &b.known);
-            solved = last == SPRAG_OK;
-        }
-        if (exact && direct && !first && best->stats.residual > STRIBECK_ACCEPTED) {
-            last = try_directly(&b, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT, INFINITY, &b.known);
             solved = last == SPRAG_OK;
         }
         const double cost = STRIBECK_INTERIOR_LEAST * memory->update;
