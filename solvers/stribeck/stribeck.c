@@ -239,16 +239,6 @@ static bool has_stiff_contacts(const sprag_problem *problem)
     return false;
 }
 
-// Did a contact act in the last step?
-static bool knows_a_force(const sprag_problem *problem)
-{
-    bool any = problem->contacts == 0;
-    for (int i = 0; i < problem->contacts && !any; i++) {
-        any = problem->contact[i].guess[0] >= 0;
-    }
-    return any;
-}
-
 // At most so many sweeps, whatever the residual.
 static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_options *options,
                           int most, sprag_best *best, sprag_stats *stats)
@@ -394,8 +384,8 @@ static void settle_known(island *b, bool pays)
 // look at the matrix, while they balance after a step in which known forces took no update. They
 // creep by the stiction tolerance, so not what joints hold, which stands still. Known forces go
 // first near rest, in one body alone, where contacts have a stiffness of their own, and where
-// joints hold bodies (but in a first touch, which knows no force of a contact); the interior-point
-// method near rest, until known forces solve it or it owes too much. Otherwise sweeps go first.
+// joints hold bodies; the interior-point method near rest, until known forces solve it or it owes
+// too much. Otherwise sweeps go first.
 // Direct methods follow sweeps that leave the island near rest, where contacts creep without them,
 // or one body alone, or, in trees, a large residual: light bodies may then be anywhere, as in a
 // stack that is hit. Newton's method in the velocities goes on in trees, and where joints hold
@@ -423,10 +413,9 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     const bool direct = options->direct_work > 0;
     const bool free = (exact || joined) && memory->update <= options->direct_work; // of accounts
     const bool may = direct && (free || memory->known >= 0);
-    const bool carries = joined && knows_a_force(problem);
     const bool alone = moving == 1 && problem->contacts > 1; // of one contact a sweep is exact
     const bool first =
-        may && (exact || carries || alone || (near && goes_on) || has_stiff_contacts(problem));
+        may && (exact || joined || alone || (near && goes_on) || has_stiff_contacts(problem));
     bool solved = false;
     unsigned tried = 0;
     sprag_result result = memory->rests && near && !exact && !joined ? keep(problem, options, best)
