@@ -408,7 +408,7 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     const bool stacked = trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * moving;
     const bool goes_on = // a direct method solved it last
         memory->last != SPRAG_STRATEGY_NONE && memory->last != SPRAG_STRATEGY_GAUSS_SEIDEL;
-    const double most = STRIBECK_AFFORDABLE_SWEEPS * laws, brief = STRIBECK_BRIEF_SWEEPS * laws;
+    const double most = STRIBECK_AFFORDABLE_SWEEPS * laws;
     island b = {problem, options, best, stats, memory, stacked, 0, 0, 0};
     const bool direct = options->direct_work > 0;
     const bool free = (exact || joined) && memory->update <= options->direct_work; // of accounts
@@ -427,7 +427,7 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         tried = exact            ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT
                 : alone && !near ? SPRAG_ATTEMPT_NEWTON
                                  : SPRAG_ATTEMPT_DIRECT;
-        result = try_directly(&b, tried, cheap || exact ? INFINITY : brief, &b.known);
+        result = try_directly(&b, tried, cheap || exact ? INFINITY : most, &b.known);
         solved = result == SPRAG_OK;
     }
     const bool runs = (near || exact) && memory->runs;
@@ -469,7 +469,7 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         result = last == SPRAG_NO_MEMORY ? last : result;
     }
     const bool rests = left_near_rest(best);
-    settle_known(&b, solved && (b.known <= (cheap ? most : brief) || (cheap && rests)));
+    settle_known(&b, solved && (b.known <= most || (cheap && rests)));
     memory->last = best->stats.strategy;
     memory->rests = solved && stats->iterations == 0;
     return result;
