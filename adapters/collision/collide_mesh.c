@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "linalg.h"
-#include "motion.h"
 #include "ode.h"
 #include "tolerances.h"
 
@@ -63,23 +62,21 @@ static void set_way_out(const double front[3], int side, double way[3])
     }
 }
 
-// The pose of a side `time` s ago, by the velocity that its body has now.
-static void set_pose_before(const ode_geom *of, double time, sprag_pose *before)
+// Takes a place (m) of the last step to where it is now, on the mesh.
+static void carry(const ode_mesh_collision *c, const double then[3], double now[3])
 {
-    sprag_motion motion;
-    sprag_carried carried = {.mount = of->pose};
-    if (of->body && dBodyIsEnabled(of->body)) {
-        sprag_ode_set_pose(&motion.pose, dBodyGetPosition(of->body), dBodyGetRotation(of->body));
-        memcpy(motion.velocity, dBodyGetLinearVel(of->body), 3 * sizeof *motion.velocity);
-        memcpy(motion.velocity + 3, dBodyGetAngularVel(of->body), 3 * sizeof *motion.velocity);
-        sprag_pose_in(&motion.pose, &of->pose, &carried.mount);
-        carried.motion = &motion;
-    }
-    sprag_carried_at(&carried, -time, before);
+    const ode_geom *mesh = &c->geom[c->side];
+    sprag_pose before;
+    double from[3], local[3];
+    sprag_ode_pose_before(mesh, c->all->last->length, &before);
+    subtract3(then, before.position, from);
+    mul33_transposed(before.rotation, from, local);
+    mul33(mesh->pose.rotation, local, now);
+    add_scaled(now, 1, mesh->pose.position, 3);
 }
 
 // Did a contact of the last step lead a shape this way, behind whose place it reaches by more than
-// `least` (m)?
+// `least` (m), and not whole?
 static bool has_led(const ode_mesh_collision *c, const sprag_shape *const shape[2],
                     const sprag_pose *const pose[2], const double way[3], double least)
 {
@@ -92,9 +89,12 @@ static bool has_led(const ode_mesh_collision *c, const sprag_shape *const shape[
     there[c->side] = &at;
     bool led = false;
     for (int i = 0; i < last->contacts && !led; i++) {
-        memcpy(at.position, last->position[i], sizeof at.position);
-        led = dot3(way, last->normal[i]) > MOSTLY &&
-              sprag_gap_along(one, there, last->normal[i]) < -least;
+        const double *out = last->normal[i], back[3] = {-out[0], -out[1], -out[2]};
+        if (dot3(way, out) > MOSTLY) {
+            carry(c, last->position[i], at.position);
+            led = sprag_gap_along(one, there, out) < -least &&
+                  (isinf(least) || sprag_gap_along(one, there, back) < 0);
+        }
     }
     return led;
 }
@@ -135,7 +135,7 @@ static bool is_behind(const ode_mesh_collision *c, const sprag_shape *const shap
     const sprag_pose *const then[2] = {&before[0], &before[1]};
     sprag_gap gap;
     for (int side = 0; side < 2; side++) {
-        set_pose_before(&c->geom[side], 2 * c->all->last->length, &before[side]);
+        sprag_ode_pose_before(&c->geom[side], 2 * c->all->last->length, &before[side]);
     }
     const sprag_result result = sprag_gap_find(shape, then, &always, NULL, &gap, NULL);
     if (sprag_ode_is_usable(result, &gap, c->all->reach) && gap.distance > 0) {

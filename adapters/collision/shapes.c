@@ -8,6 +8,7 @@
 
 #include "geom_layout.h"
 #include "linalg.h"
+#include "motion.h"
 #include "ode.h"
 
 // The z axis along a unit normal.
@@ -171,6 +172,20 @@ bool sprag_ode_geom_of(ode_geometry *g, dGeomID id, ode_geom *geom)
         }
     }
     return set_shape(g, geom->geom, geom);
+}
+
+void sprag_ode_pose_before(const ode_geom *of, double time, sprag_pose *before)
+{
+    sprag_motion motion;
+    sprag_carried carried = {.mount = of->pose};
+    if (of->body && dBodyIsEnabled(of->body)) {
+        sprag_ode_set_pose(&motion.pose, dBodyGetPosition(of->body), dBodyGetRotation(of->body));
+        memcpy(motion.velocity, dBodyGetLinearVel(of->body), 3 * sizeof *motion.velocity);
+        memcpy(motion.velocity + 3, dBodyGetAngularVel(of->body), 3 * sizeof *motion.velocity);
+        sprag_pose_in(&motion.pose, &of->pose, &carried.mount);
+        carried.motion = &motion;
+    }
+    sprag_carried_at(&carried, -time, before);
 }
 
 void sprag_ode_triangles_in(const ode_geom *geom, const double local[6], ode_triangle_fn *found,
