@@ -412,21 +412,21 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     const bool direct = options->direct_work > 0;
     const bool free = (exact || joined) && memory->update <= options->direct_work; // of accounts
     const bool may = direct && (free || memory->known >= 0);
-    const bool alone = moving == 1 && problem->contacts > 1; // of one contact a sweep is exact
+    const bool alone = // of one contact a sweep is exact
+        moving == 1 && problem->contacts > 1 && !joined;
     const bool first =
         may && (exact || joined || alone || (near && goes_on) || has_stiff_contacts(problem));
     bool solved = false;
-    unsigned tried = 0;
     sprag_result result = memory->rests && near && !exact && !joined ? keep(problem, options, best)
                                                                      : SPRAG_NOT_CONVERGED;
     if (result == SPRAG_OK || result == SPRAG_NO_MEMORY) {
         return result;
     }
     if (first) {
-        tried = exact            ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT
-                : alone && !near ? SPRAG_ATTEMPT_NEWTON
-                                 : SPRAG_ATTEMPT_DIRECT;
-        result = try_directly(&b, tried, cheap || exact ? INFINITY : most, &b.known);
+        const unsigned attempts = exact            ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT
+                                  : alone && !near ? SPRAG_ATTEMPT_NEWTON
+                                                   : SPRAG_ATTEMPT_DIRECT;
+        result = try_directly(&b, attempts, cheap || exact ? INFINITY : most, &b.known);
         solved = result == SPRAG_OK;
     }
     const bool runs = (near || exact) && memory->runs;
@@ -450,10 +450,9 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         const bool hard = trees && left > STRIBECK_HARD_RESIDUAL;
         if (may && has_failed(last) &&
             (exact || moving == 1 || hard || (swept && (joined || !first)))) {
-            const unsigned more =
-                (cheap ? SPRAG_ATTEMPT_NEWTON : 0) |
-                (joined && tried & SPRAG_ATTEMPT_DIRECT ? 0 : SPRAG_ATTEMPT_SWEPT);
-            last = try_directly(&b, more, trees ? INFINITY : most, &b.known);
+            const unsigned newton = cheap ? SPRAG_ATTEMPT_NEWTON : 0;
+            const unsigned known = joined ? 0 : SPRAG_ATTEMPT_SWEPT; // of joints they have failed
+            last = try_directly(&b, newton | known, trees ? INFINITY : most, &b.known);
             solved = last == SPRAG_OK;
         }
         const double cost = STRIBECK_INTERIOR_LEAST * memory->update;
