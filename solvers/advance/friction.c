@@ -6,6 +6,7 @@
 
 #include "advance_solve.h"
 #include "linalg.h"
+#include "pair_contact.h"
 
 double advance_rounding_force(const advance_problem *p, const sprag_contact *contact)
 {
@@ -77,7 +78,7 @@ bool advance_choose_friction(advance_run *run, const advance_problem *p)
         const sprag_pair *pair = &run->frame->pair[run->points.point[i].pair];
         advance_near *near = &run->near[run->points.point[i].pair];
         bool idle = near->slide_force > advance_steepest_friction * near->normal_force;
-        bool has = contact->turning != NULL;
+        bool has = advance_is_unbounded(&contact->slide);
         if (near->friction == ADVANCE_WAITS && near->normal_force > 0) {
             near->friction = ADVANCE_RUBS;
             near->slide_force = 0; // of a solve without it
@@ -85,8 +86,7 @@ bool advance_choose_friction(advance_run *run, const advance_problem *p)
             near->friction = ADVANCE_SLIDES_FREELY;
         }
         if (near->friction == ADVANCE_RUBS && !has) {
-            contact->slide = pair->surface.slide;
-            contact->turning = &pair->surface.turning;
+            sprag_pair_set_friction(pair, contact);
             any = true;
         } else if (near->friction == ADVANCE_SLIDES_FREELY && has) {
             advance_remove_friction(contact);

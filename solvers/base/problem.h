@@ -34,6 +34,11 @@ typedef struct sprag_turning {
     sprag_friction spin; // about the normal: entry 0
 } sprag_turning;
 
+static inline bool sprag_turning_acts(const sprag_turning *t)
+{
+    return t->roll.coefficient[0] > 0 || t->roll.coefficient[1] > 0 || t->spin.coefficient[0] > 0;
+}
+
 // One contact point. The adapter fills it in before the solve; the solver only reads it.
 typedef struct sprag_contact {
     int body[2];          // [0] a body, [1] a body or SPRAG_STATIC; the normal points into body[0]

@@ -328,9 +328,9 @@ static double work_of(const impact *s, int i, double *size)
     const double along[6] = {dot3(c->frame[0], u) - surface->velocity_normal,
                              dot3(c->frame[1], u) - c->slide.velocity[0],
                              dot3(c->frame[2], u) - c->slide.velocity[1],
-                             dot3(c->frame[1], turning) - c->turning->roll.velocity[0],
-                             dot3(c->frame[2], turning) - c->turning->roll.velocity[1],
-                             dot3(c->frame[0], turning) - c->turning->spin.velocity[0]};
+                             dot3(c->frame[1], turning) - surface->turning.roll.velocity[0],
+                             dot3(c->frame[2], turning) - surface->turning.roll.velocity[1],
+                             dot3(c->frame[0], turning) - surface->turning.spin.velocity[0]};
     *size += step * fabs(force[0] * s->speed[i]);
     return step * dot6(force, along);
 }

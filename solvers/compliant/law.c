@@ -153,17 +153,11 @@ static bool is_faceted(const compliant_run *run, int guard)
     return side >= 0 && compliant_collider(run, guard, !side)->shape.kind != SPRAG_SPHERE;
 }
 
-static bool has_friction(const sprag_friction *f)
-{
-    return f->coefficient[0] > 0 || f->coefficient[1] > 0;
-}
-
 // Laws that springs within the integration do not have.
 static bool is_unsupported(const sprag_surface *surface, bool bounces)
 {
-    return has_friction(&surface->turning.roll) || has_friction(&surface->turning.spin) ||
-           isinf(surface->slide.coefficient[0]) || isinf(surface->slide.coefficient[1]) ||
-           (bounces && surface->velocity_normal != 0);
+    return sprag_turning_acts(&surface->turning) || isinf(surface->slide.coefficient[0]) ||
+           isinf(surface->slide.coefficient[1]) || (bounces && surface->velocity_normal != 0);
 }
 
 void compliant_set_law(compliant_run *run, int guard, bool touches_now)

@@ -24,15 +24,19 @@ void sprag_contact_frame(const double normal[3], const double direction[3], doub
     cross3(normal, along, frame[2]);
 }
 
+void sprag_pair_set_friction(const sprag_pair *pair, sprag_contact *contact)
+{
+    const sprag_turning *turning = &pair->surface.turning;
+    contact->slide = pair->surface.slide;
+    contact->turning = sprag_turning_acts(turning) ? turning : NULL;
+}
+
 void sprag_pair_contact(const sprag_frame *frame, const sprag_pair *pair, const double at[3],
                         const double normal[3], sprag_contact *contact)
 {
     const sprag_surface *surface = &pair->surface;
-    *contact = (sprag_contact){.softening = 1,
-                               .stiction = surface->stiction,
-                               .slide = surface->slide,
-                               .turning = &surface->turning,
-                               .guess = {-1}};
+    *contact = (sprag_contact){.softening = 1, .stiction = surface->stiction, .guess = {-1}};
+    sprag_pair_set_friction(pair, contact);
     for (int side = 0; side < 2; side++) {
         int body = contact->body[side] = frame->collider[pair->collider[side]].body;
         if (body != SPRAG_STATIC) {

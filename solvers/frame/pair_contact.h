@@ -14,6 +14,9 @@ void sprag_contact_frame(const double normal[3], const double direction[3], doub
 void sprag_pair_contact(const sprag_frame *frame, const sprag_pair *pair, const double at[3],
                         const double normal[3], sprag_contact *contact);
 
+// Gives such a contact the friction of the pair's surface.
+void sprag_pair_set_friction(const sprag_pair *pair, sprag_contact *contact);
+
 // Adds the forces on both bodies (sprag_contact_wrench) that acted for a duration (s).
 void sprag_pair_add_impulse(sprag_pair *pair, const double wrench[2][6], double duration);
 

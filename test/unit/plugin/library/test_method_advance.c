@@ -354,7 +354,8 @@ static double mean_height(dBodyID *card)
     return sum / CARDS;
 }
 
-// The cards sink into their gaps until they jam, a few tip over slowly, and then the house stands.
+// The cards sink into their gaps until they jam, a few tip over slowly, until 11 s, and then the
+// house stands.
 // Nothing slides meanwhile.
 START_TEST(house_of_cards_stands)
 {
@@ -365,11 +366,11 @@ START_TEST(house_of_cards_stands)
     add_floor(s);
     add_house(s, card);
     double first = mean_height(card), fallen[2];
-    run(s, 800);
+    run(s, 1200);
     fallen[0] = first - mean_height(card);
     run(s, 200);
     fallen[1] = first - mean_height(card);
-    ck_assert_double_lt(fallen[0], 0.047); // 0.043 by rounding; stribeck at 1 ms: 0.041
+    ck_assert_double_lt(fallen[0], 0.047); // 0.0405 to 0.043 by rounding; stribeck at 1 ms: 0.041
     ck_assert_double_lt(fallen[1] - fallen[0], 1e-6);
     for (int i = 0; i < CARDS; i++) {
         ck_assert_double_lt(speed(card[i]), 1e-3);

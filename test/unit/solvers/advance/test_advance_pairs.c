@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "advance_scene.h"
+#include "pair_contact.h"
 #include "suite.h"
 
 static bool touch(void *data, int pair, double gap, double time)
@@ -69,10 +70,33 @@ START_TEST(is_asked_at_the_touch)
 }
 END_TEST
 
+// Contacts without rolling and spinning friction have no rows for them.
+START_TEST(only_friction_against_turning_has_rows)
+{
+    const double at[3] = {0, 0, 0.8}, up[3] = {0, 0, 1};
+    scene *s = open_scene(0.5);
+    sprag_contact contact;
+    add_fixed_box(s, 0, 0, 0, box_of(2, 2, 0.2));
+    add_ball(s, 0, 0, 1, 0.2);
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    sprag_turning *turning = &s->pair[0].surface.turning;
+    double *coefficient[] = {NULL, &turning->roll.coefficient[0], &turning->roll.coefficient[1],
+                             &turning->spin.coefficient[0]};
+    *turning = (sprag_turning){0};
+    if (coefficient[_i]) {
+        *coefficient[_i] = 0.01;
+    }
+    const sprag_frame frame = frame_of(s, STEP);
+    sprag_pair_contact(&frame, &s->pair[0], at, up, &contact);
+    ck_assert_ptr_eq(contact.turning, _i ? turning : NULL);
+    close_scene(s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("advance_pairs");
     ADD_TESTS(suite, "asks", {declined_pairs_pass, 1}, {unasked_pairs_pass, 1},
-              {is_asked_at_the_touch, COUNT(falls)});
+              {is_asked_at_the_touch, COUNT(falls)}, {only_friction_against_turning_has_rows, 4});
     return run_suite(suite);
 }
