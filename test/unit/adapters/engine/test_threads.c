@@ -360,11 +360,11 @@ static const struct {
     bool listens; // every body has a moved callback: nothing can be solved ahead
 } pooled[] = {
     {"method=stribeck", TOWERS_MAX, 120, true, false},
-    {"method=stribeck", TOWERS_MAX, 60, false, true},
+    {"method=stribeck", TOWERS_MAX, 30, false, true},
     {"method=stribeck,stribeck.direct_work=0,stribeck.sweeps=5", TOWERS_MAX, 60, true, false},
     {"method=stribeck,stribeck.scheme=one-way", TOWERS_MAX, 60, true, false},
-    {"method=advance", LISTENER + 2, 60, false, false},
-    {"method=ess", LISTENER + 2, 60, false, false},
+    {"method=advance", LISTENER + 2, 30, false, false},
+    {"method=ess", LISTENER + 2, 30, false, false},
 };
 
 enum { POOLED = sizeof pooled / sizeof pooled[0] };

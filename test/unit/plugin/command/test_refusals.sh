@@ -30,7 +30,7 @@ refuses() { # CODE COMMAND...
 "$sprag" run slope --seconds 0.1 --record ok.sprec >/dev/null || fail "no recording"
 
 long=$(head -c 100000 /dev/zero | tr '\0' x)
-for name in $'two\nlines \033[31m \302\233' $'no UTF-8: \377' "$long" nothing; do
+for name in $'two\nlines \033[31m \302\233, no UTF-8: \377' "$long" nothing; do
     refuses 2 "$sprag" "$name"
     for command in run compare 'compare slope' 'compare --tune' 'compare --all' list options 'dump x.json'; do
         # shellcheck disable=SC2086 # words

@@ -212,8 +212,10 @@ fi
 
 # ---- what is installed needs no test and no bench
 
+# What the other build has asked the compiler is not asked again.
+mapfile -t known < <(sed -n 's/^\(has_[a-z_]*\|CMAKE_HAVE_LIBC_PTHREAD\):INTERNAL=/-D\1=/p' "$build/CMakeCache.txt")
 cmake -S "$source" -B product/build -DBUILD_TESTING=OFF -DCMAKE_BUILD_TYPE=Debug \
-    -DCMAKE_C_COMPILER="$cc" >cmake.log
+    -DCMAKE_C_COMPILER="$cc" "${known[@]}" >cmake.log
 targets=$(cmake --build product/build --target help)
 [[ $targets == *sprag_library* && $targets != *bench* && $targets != *test_* ]]
 # The files are those of the other build: .ci/run builds them without the tests too.

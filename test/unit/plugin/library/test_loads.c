@@ -246,7 +246,7 @@ START_TEST(short_chains_win_nothing)
         scene s;
         hang_links(&s, _i / 2 + 2, 0.1, _i % 2 ? 20 : 10, false);
         double start = potential(&s), height = start, most = 0, later = -1;
-        for (int i = 0; i * step[k] < 60; i++) {
+        for (int i = 0; i * step[k] < 20; i++) {
             dWorldStep(s.world, step[k]);
             double before = height;
             height = potential(&s);
@@ -367,7 +367,7 @@ START_TEST(beads_swing)
             dBodyGetMass(b.s.body[i], &m);
             lowest -= m.mass * 9.81 * distance(dBodyGetPosition(b.s.body[i]), (double[3]){0});
         }
-        for (int i = 0; i * h < 5; i++) {
+        for (int i = 0; i * h < 4; i++) {
             dWorldStep(b.s.world, h);
             double before = height;
             height = potential(&b.s);
@@ -549,7 +549,7 @@ START_TEST(jerks_win_nothing)
         }
         const double first = potential(&s), h = step[k % 3];
         double most = -1, height = first, energy = -1, gap = 0;
-        for (int i = 0; i * h < 5; i++) {
+        for (int i = 0; i * h < 3; i++) {
             dWorldStep(s.world, h);
             const double before = height;
             height = potential(&s);

@@ -214,7 +214,7 @@ static bool take_failing_step(const char *options, extras with, step_fn *stepper
                           failing, i);
         }
     }
-    for (int k = 0; k < 10; k++) {
+    for (int k = 0; k < 3; k++) {
         step_scene(&f.s, stepper);
         read_states(&f, after);
         for (int i = 0; i < f.bodies; i++) {

@@ -452,7 +452,7 @@ int main(void)
     dSetMessageHandler(quiet);
     Suite *suite = suite_create("method_advance");
     ADD_TESTS(suite, "rest", {shapes_rest, 4 * SHAPES}, {bodies_with_moved_geoms_rest, 1},
-              {inner_spaces_count, 1}, {heaps_go_no_farther_than_they_move, 12},
+              {inner_spaces_count, 1}, {heaps_go_no_farther_than_they_move, 6},
               {meshes_are_flat, 4}, {sleeps_and_is_woken, 1}, {overlaps_end_before_sleep, 1},
               {wedged_bodies_sleep, 1}, {overlap_does_not_wake, 1},
               {sleeping_bodies_are_hit_without_overlap, 1},

@@ -511,7 +511,7 @@ START_TEST(greatest_angular_speed_is_kept_to_the_end_of_a_frame)
     for (int i = 0; i < y->bodies; i++) {
         dBodySetMaxAngularSpeed(y->body[i], most);
     }
-    for (int k = 0; k < 200; k++) {
+    for (int k = 0; k < 100; k++) {
         dQuaternion before[8];
         for (int i = 0; i < y->bodies; i++) {
             memcpy(before[i], dBodyGetQuaternion(y->body[i]), sizeof before[i]);

@@ -397,7 +397,7 @@ static void solve_random(random_world *w, int steps)
     close_world(w);
 }
 
-enum { RANDOM_WORLDS = 250, RANDOM_STEPS = 60, REPEATED = 7 };
+enum { RANDOM_WORLDS = 175, RANDOM_STEPS = 60, REPEATED = 7 };
 
 START_TEST(random_worlds_are_solved)
 {

@@ -422,7 +422,7 @@ START_TEST(ok_means_that_it_balances)
 {
     uint64_t random = 3;
     int refused = 0;
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 30; i++) {
         made m = draw_problem((family)(i % 3), 30, 20, 1e-3, i % 2, _i % 2, &random);
         int nv = m.problem.velocities, kind = _i / 2;
         sprag_general_options options = sprag_general_defaults();
@@ -522,7 +522,7 @@ static void *work(void *argument)
 {
     job *j = argument;
     sprag_scratch own = {0};
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 2; i++) {
         made_solve(&j->m, NULL, &own, NULL);
     }
     sprag_scratch_free(&own);

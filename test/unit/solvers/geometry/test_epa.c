@@ -47,8 +47,8 @@ END_TEST
 START_TEST(normal_and_points_bear_the_distance_out)
 {
     dice = 80;
-    check_all_near("polytopes", false, 8000, false);
-    check_all_near("curved", true, 8000, false);
+    check_all_near("polytopes", false, 3000, false);
+    check_all_near("curved", true, 3000, false);
     ck_assert_int_eq(misses, 0);
     ck_assert_int_le(astray, pairs / 5000);
 }

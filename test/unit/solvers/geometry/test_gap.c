@@ -68,7 +68,7 @@ START_TEST(ties_have_a_normal_too)
     dice = 81;
     for (int k0 = 0; k0 < SPRAG_PLANE; k0++) {
         for (int k1 = 0; k1 < SPRAG_PLANE; k1++) {
-            for (int i = 0; i < 2000; i++) {
+            for (int i = 0; i < 1000; i++) {
                 make_lattice_thing(&t[0], (sprag_shape_kind)k0);
                 make_lattice_thing(&t[1], (sprag_shape_kind)k1);
                 put_on_lattice(&t[0]);

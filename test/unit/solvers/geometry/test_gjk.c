@@ -75,7 +75,7 @@ static bool is_long(void)
 
 static long pairs_of_each(void)
 {
-    return is_long() ? strtol(getenv("SPRAG_PAIRS"), NULL, 10) : 20000;
+    return is_long() ? strtol(getenv("SPRAG_PAIRS"), NULL, 10) : 8000;
 }
 
 static void print_worst(int k0, int k1, long each, long failed)

@@ -227,7 +227,7 @@ START_TEST(nothing_gets_below_the_level)
 {
     int whole = 0, ended = 0, tried = 0;
     dice.state = 11;
-    for (int i = 0; i < 30000; i++) {
+    for (int i = 0; i < 12000; i++) {
         pair p;
         sprag_gap gap;
         random_pair(&p, chance_power(&dice, -8, 0));
@@ -242,7 +242,7 @@ START_TEST(nothing_gets_below_the_level)
             ck_assert_double_ge(gap_at(&p, c.time * s / 25, &gap), LEVEL - 1e-12);
         }
     }
-    ck_assert_int_gt(tried, 25000);
+    ck_assert_int_gt(tried, 10000);
     ck_assert_int_gt(whole, tried / 3);
     ck_assert_int_gt(ended, tried / 10);
 }
