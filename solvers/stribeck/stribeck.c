@@ -1,5 +1,6 @@
 #include "stribeck.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -438,9 +439,11 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         result = try_directly(&b, SPRAG_ATTEMPT_SETTLED, INFINITY, &b.settled);
     }
     if (has_failed(result) && options->sweeps > 0) {
-        const int least = (near || trees) && !exact ? STRIBECK_REST_SWEEPS : 0;
-        result =
-            sweep(problem, options, options->sweeps < least ? least : options->sweeps, best, stats);
+        const int least = near && !exact ? STRIBECK_REST_SWEEPS : 0;
+        const int sweeps = options->sweeps < least ? least : options->sweeps;
+        const int times = trees && !exact ? STRIBECK_SWEEPS_OF_TREES : 1;
+        result = sweep(problem, options, sweeps < INT_MAX / times ? times * sweeps : INT_MAX, best,
+                       stats);
         const bool swept = left_near_rest(best);
         const double gap = best->stats.gap / STRIBECK_HARD;
         const double left = best->stats.residual;

@@ -73,15 +73,17 @@ static const double STRIBECK_ROUNDING_PROGRESS = 0.5;
 // heaps at rest that cannot be solved take longer (2: 1.3 times).
 enum { STRIBECK_MOST_FAILURES = 2, STRIBECK_MOST_FAILURES_OF_HEAPS = 6 };
 // Least number of sweeps near rest, where a smaller one would leave a wall of 30 bricks trembling
-// at 3e-2 m/s for ever, and where bodies touch in trees: a push goes up a tower by a body a sweep
-// or so (20: towers that a ball taps win up to 0.1 J in a step). Larger: heaps that cannot rest, as
-// of balls, take longer, and so does a row of dominoes that lies (200: twice the work).
+// at 3e-2 m/s for ever. Larger: heaps that cannot rest, as of balls, take longer.
 enum { STRIBECK_REST_SWEEPS = 50 };
+// Times as many sweeps where bodies touch in trees: a push goes up a tower by a body a sweep or so.
+// Fewer: towers that rock win energy (1: ten cubes that lean by 0.03 rad, 16.7 ms, effort=fast:
+// 0.38 J become 1.2 J in 8 s; 4: 0.09 J); more: heaps in motion take longer (1: pile:30 35.1
+// instead of 39.8 M instructions).
+enum { STRIBECK_SWEEPS_OF_TREES = 4 };
 // Residual of the sweeps' solution from which a direct method follows in trees that move. Smaller:
-// towers that fall win energy (1e-5: up to 0.4 J in a step, where a root recovers overlaps);
-// larger: a tower that rocks loses too much of it (1e-3: 3 cubes at 1 ms keep 0.69 instead of 0.72
-// in an impact), and a stack that a ball hits overlaps more (without it 52 mm at 1e7 N/m).
-static const double STRIBECK_HARD_RESIDUAL = 1e-4;
+// stacks that fall take longer; larger: a stack that a ball hits overlaps more (without it 52 mm at
+// 1e7 N/m).
+static const double STRIBECK_HARD_RESIDUAL = 1e-3;
 // Work in sweeps up to which the direct strategies go on where contacts form loops, or bodies move.
 // Smaller: stacks of ten on each other drift by micrometres before they rest; larger: ragdolls take
 // longer.
