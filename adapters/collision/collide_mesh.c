@@ -14,6 +14,11 @@
 // is beside them.
 static const double LOOKS = 0.2;
 
+// Cosine between the shortest way out of an overlap and that by the back of a triangle, which
+// counts then, too. Greater: boxes that lie askew on the back of a wall that moves pass it;
+// smaller: what is beside an edge leaves by a back that it does not lie on.
+static const double NEARLY_FLAT = 0.9;
+
 void sprag_ode_into_axes(const ode_mesh_collision *c, int side, const double at[3], double local[3])
 {
     const sprag_pose *pose = &c->geom[side].pose;
@@ -36,114 +41,6 @@ static bool is_in_box_of(const double corner[3][3], const double at[3])
 static bool has(const double corner[3][3], const double at[3])
 {
     return is_in_box_of(corner, at) && sprag_triangle_has(corner, at, ODE_SAME_POINT);
-}
-
-// ---- sides
-
-// A shape that has been placed on the back of a triangle overlaps it by less than this share of its
-// width. Greater: shapes that are placed half in a mesh, in front of its triangles, fall through;
-// smaller: those that are placed a little too deep on the back do.
-static const double LAID = 0.05;
-
-// Cosine: directions so near to a normal are along it.
-static const double MOSTLY = 0.5;
-
-// A contact led a shape out of a triangle if the shape reaches behind the contact's place by this
-// share of what it reaches behind the triangle: by half of its depth, in the middle of an overlap,
-// less what it has left since. Greater: what is thrown up after it has landed falls through;
-// smaller: what stands on a floor is thrown up through a ramp above it.
-static const double HARDLY = 0.1;
-
-// Into side 0, by the front.
-static void set_way_out(const double front[3], int side, double way[3])
-{
-    for (int k = 0; k < 3; k++) {
-        way[k] = side ? front[k] : -front[k];
-    }
-}
-
-// Takes a place (m) of the last step to where it is now, on the mesh.
-static void carry(const ode_mesh_collision *c, const double then[3], double now[3])
-{
-    const ode_geom *mesh = &c->geom[c->side];
-    sprag_pose before;
-    double from[3], local[3];
-    sprag_ode_pose_before(mesh, c->all->last->length, &before);
-    subtract3(then, before.position, from);
-    mul33_transposed(before.rotation, from, local);
-    mul33(mesh->pose.rotation, local, now);
-    add_scaled(now, 1, mesh->pose.position, 3);
-}
-
-// Did a contact of the last step lead a shape this way, behind whose place it reaches by more than
-// `least` (m), and not whole?
-static bool has_led(const ode_mesh_collision *c, const sprag_shape *const shape[2],
-                    const sprag_pose *const pose[2], const double way[3], double least)
-{
-    static const sprag_shape point = {.kind = SPRAG_SPHERE};
-    const ode_last_step *last = c->all->last;
-    const sprag_shape *one[2] = {shape[0], shape[1]};
-    const sprag_pose *there[2] = {pose[0], pose[1]};
-    sprag_pose at = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
-    one[c->side] = &point;
-    there[c->side] = &at;
-    bool led = false;
-    for (int i = 0; i < last->contacts && !led; i++) {
-        const double *out = last->normal[i], back[3] = {-out[0], -out[1], -out[2]};
-        if (dot3(way, out) > MOSTLY) {
-            carry(c, last->position[i], at.position);
-            led = sprag_gap_along(one, there, out) < -least &&
-                  (isinf(least) || sprag_gap_along(one, there, back) < 0);
-        }
-    }
-    return led;
-}
-
-// Is most of the width of a shape behind a triangle of the other one? front: the triangle's.
-static bool is_mostly_behind(const ode_mesh_collision *c, const sprag_shape *const shape[2],
-                             const sprag_pose *const pose[2], const double front[3])
-{
-    double out[3], back[3];
-    set_way_out(front, c->side, out);
-    set_way_out(front, !c->side, back);
-    return sprag_gap_along(shape, pose, out) < sprag_gap_along(shape, pose, back);
-}
-
-// Is a shape that overlaps a triangle, and has most of its width behind it, to leave by the back?
-// Not if a contact of the last step led it by the front, unless that is of another surface, in
-// which the shape hardly is: of a floor beneath a ramp. It is if most of it was behind the triangle
-// two steps ago, apart from it: thin shapes pass a triangle whole within one. If it overlapped it
-// then, it leaves where the last contacts led; without any it has been placed there, and leaves by
-// the front unless it is hardly in front of the triangle. Heightfields have no back.
-static bool is_behind(const ode_mesh_collision *c, const sprag_shape *const shape[2],
-                      const sprag_pose *const pose[2], const sprag_gap *found)
-{
-    static const sprag_gap_query always = {INFINITY, 0};
-    double front[3], out[3], back[3];
-    if (dGeomGetClass(c->geom[c->side].geom) != dTriMeshClass ||
-        !sprag_gap_front(shape[c->side], pose[c->side], front)) {
-        return false;
-    }
-    set_way_out(front, c->side, out);
-    set_way_out(front, !c->side, back);
-    if (dot3(out, found->normal) > 1 - SPRAG_TRIANGLE_ALONG ||
-        has_led(c, shape, pose, out, -HARDLY * sprag_gap_along(shape, pose, out)) ||
-        !is_mostly_behind(c, shape, pose, front)) {
-        return false;
-    }
-    sprag_pose before[2];
-    const sprag_pose *const then[2] = {&before[0], &before[1]};
-    sprag_gap gap;
-    for (int side = 0; side < 2; side++) {
-        sprag_ode_pose_before(&c->geom[side], 2 * c->all->last->length, &before[side]);
-    }
-    const sprag_result result = sprag_gap_find(shape, then, &always, NULL, &gap, NULL);
-    if (sprag_ode_is_usable(result, &gap, c->all->reach) && gap.distance > 0) {
-        sprag_gap_front(shape[c->side], then[c->side], front);
-        return is_mostly_behind(c, shape, then, front);
-    }
-    return has_led(c, shape, pose, back, -INFINITY) ||
-           gap.distance >= LAID * sprag_gap_along(shape, pose, out);
 }
 
 // ---- one plane
@@ -298,7 +195,7 @@ static bool take_side(const ode_mesh_collision *c, const sprag_pose *plane, spra
     if (back.distance > gap->distance) {
         two_sides s;
         set_sides(c, cut.corner, &s);
-        if (is_behind(c, s.shape, s.pose, &back) &&
+        if (sprag_ode_is_behind(c, s.shape, s.pose, &back) &&
             !find_plane_gap(c, plane, true, gap, manifold)) {
             return false;
         }
@@ -497,6 +394,30 @@ static bool leave_by_front(ode_mesh_collision *c, const ode_triangle *triangle,
     return stored;
 }
 
+// Adds the points of a shape that leaves a triangle by its back. found: the shortest way out; a
+// face of a shape that lies nearly flat on the back has another one. false: no memory.
+static bool leave_by_back(ode_mesh_collision *c, const ode_triangle *triangle,
+                          const sprag_gap *found)
+{
+    double turned[3][3];
+    two_sides sides;
+    way_out out = {.gap = *found};
+    for (int i = 0; i < 3; i++) {
+        memcpy(turned[i], triangle->corner[2 - i], sizeof turned[i]);
+    }
+    set_sides(c, (const double(*)[3])turned, &sides);
+    bool stored = true, flat = sprag_gap_by_front(sides.shape, sides.pose, c->side, true,
+                                                  c->all->reach, &out.gap, &out.manifold) &&
+                               dot3(out.gap.normal, found->normal) > NEARLY_FLAT;
+    for (int i = 0; i < out.manifold.count && flat && stored; i++) {
+        if (is_on_triangle(c, triangle, &out.manifold, i, INFINITY)) {
+            const sprag_manifold one = point_of(&out.manifold, i);
+            stored = sprag_ode_add_mesh_points(c, triangle->number, &out.gap, &one);
+        }
+    }
+    return stored;
+}
+
 // Of two triangles, neither has an inside: the shortest way out counts if it leads to the fronts of
 // both, and its normal is one of both surfaces.
 bool sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *triangle)
@@ -516,7 +437,7 @@ bool sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *trian
         return true;
     }
     const bool behind =
-        !c->piece && found.gap.distance < 0 && is_behind(c, shape, pose, &found.gap);
+        !c->piece && found.gap.distance < 0 && sprag_ode_is_behind(c, shape, pose, &found.gap);
     for (int k = 0; k < (c->piece ? 2 : 1) && !behind; k++) {
         out[k] = found;
         out[k].front = sprag_gap_by_front(shape, pose, k ? !c->side : c->side, false, margin,
@@ -526,7 +447,8 @@ bool sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *trian
     if (!front && is_of_surface(c, c->side, triangle, &found.gap) && is_of_piece(c, &found.gap)) {
         return sprag_ode_add_mesh_points(c, triangle->number, &found.gap, &found.manifold);
     }
-    bool stored = behind || leave_by_front(c, triangle, shape, pose, &found.gap, &out[0]);
+    bool stored = behind ? leave_by_back(c, triangle, &found.gap)
+                         : leave_by_front(c, triangle, shape, pose, &found.gap, &out[0]);
     if (c->piece && stored) { // the points of the triangle in the mesh of the piece
         ode_mesh_collision turned = *c;
         turned.side = !c->side;

@@ -80,7 +80,7 @@ bool sprag_ode_pairs_of_two(const ode_geom geom[2], double margin, sprag_scratch
 // Takes the last search back: the next one finds the memories that it has found.
 void sprag_ode_pair_memories_undo(ode_geometry *geometry);
 
-// ---- pair_gap.c
+// ---- mesh_sides.c
 
 // sprag_gap_find for a pair. A shape that overlaps a triangle of a mesh is pushed out of the
 // triangle's front.

@@ -494,6 +494,53 @@ START_TEST(a_ramp_above_a_floor_stops_what_rolls_under_it)
 }
 END_TEST
 
+// A hollow crate of one sheet whose triangles face outwards sways: a box in it leaves the backs of
+// the walls, which it lies on askew, and stays in it.
+START_TEST(a_hollow_crate_holds_a_box)
+{
+    static const int quad[6][4] = {{0, 2, 3, 1}, {4, 5, 7, 6}, {0, 1, 5, 4},
+                                   {2, 6, 7, 3}, {0, 4, 6, 2}, {1, 3, 7, 5}};
+    const double h = _i ? 1 / 60.0 : 0.01;
+    float corner[8][3];
+    dTriIndex triangle[12][3];
+    for (int i = 0; i < 8; i++) {
+        for (int k = 0; k < 3; k++) {
+            corner[i][k] = i >> k & 1 ? 0.5F : -0.5F;
+        }
+    }
+    for (int i = 0; i < 12; i++) {
+        for (int k = 0; k < 3; k++) {
+            triangle[i][k] = (dTriIndex)quad[i / 2][k ? k + i % 2 : 0];
+        }
+    }
+    dTriMeshDataID data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildSingle(data, corner, sizeof corner[0], 8, triangle, 36,
+                                sizeof triangle[0]);
+    for (int seed = 0; seed < 5; seed++) {
+        scene s = open_scene("");
+        s.friction = 0.5;
+        dBodyID crate = dGeomGetBody(add(&s, dCreateTriMesh(s.space, data, 0, 0, 0), 20, 0, 0, 0));
+        dBodySetKinematic(crate);
+        dBodyID box =
+            dGeomGetBody(add(&s, dCreateBox(s.space, 0.7, 0.7, 0.7), 1, 0.02 * seed, 0.05, 0));
+        dBodySetAngularVel(box, 1.5 - 0.3 * seed, 1, -1);
+        for (double t = 0; t < 4; t += h) {
+            dVector3 in;
+            const dReal *at = dBodyGetPosition(box);
+            dBodySetLinearVel(crate, sin(4 * t), cos(3 * t), 0.5 * sin(5 * t));
+            dBodySetAngularVel(crate, 0.7 * sin(t), 0.5, 0.3 * cos(2 * t));
+            step(&s, h);
+            dBodyGetPosRelPoint(crate, at[0], at[1], at[2], in);
+            for (int k = 0; k < 3; k++) {
+                ck_assert_double_lt(fabs(in[k]), 0.3);
+            }
+        }
+        close_scene(&s);
+    }
+    dGeomTriMeshDataDestroy(data);
+}
+END_TEST
+
 // ---- pairs of stock
 
 static dGeomID make(scene *s, int kind, double z)
@@ -537,14 +584,14 @@ int main(void)
 {
     dInitODE2(0);
     Suite *suite = suite_create("contact_source");
-    TCase *tests =
-        ADD_TESTS(suite, "contacts", {an_arch_stands, 2}, {boxes_touch_all_around, 1},
-                  {cylinders_stand_on_their_ends, 2}, {convex_geoms_carry_all, 8},
-                  {cylinders_stand_in_a_stack, 1}, {other_pairs_have_the_bits_of_stock, 3},
-                  {dropped_geoms_come_to_rest, 3}, {flush_edges_are_not_felt, 6},
-                  {walls_hold_what_stands_at_their_foot, 1}, {what_has_landed_may_jump, 2},
-                  {a_ramp_above_a_floor_stops_what_rolls_under_it, 6}, {towers_stand, 1},
-                  {other_methods_have_the_bits_of_stock, 1});
+    TCase *tests = ADD_TESTS(
+        suite, "contacts", {an_arch_stands, 2}, {boxes_touch_all_around, 1},
+        {cylinders_stand_on_their_ends, 2}, {convex_geoms_carry_all, 8},
+        {cylinders_stand_in_a_stack, 1}, {other_pairs_have_the_bits_of_stock, 3},
+        {dropped_geoms_come_to_rest, 3}, {flush_edges_are_not_felt, 6},
+        {walls_hold_what_stands_at_their_foot, 1}, {what_has_landed_may_jump, 2},
+        {a_ramp_above_a_floor_stops_what_rolls_under_it, 6}, {a_hollow_crate_holds_a_box, 2},
+        {towers_stand, 1}, {other_methods_have_the_bits_of_stock, 1});
     tcase_set_timeout(tests, 300);
     return run_suite(suite);
 }

@@ -1,0 +1,125 @@
+// The sides of triangles: by which of them a shape that overlaps a triangle leaves it. A mesh is
+// solid behind its triangles for what comes from their front, a sheet for what comes from their
+// back.
+#include <math.h>
+#include <string.h>
+
+#include "contact_points.h"
+#include "linalg.h"
+#include "ode.h"
+#include "tolerances.h"
+
+sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, sprag_gap *gap,
+                           sprag_manifold *manifold)
+{
+    const sprag_shape *shape[2] = {&pair->side[0]->shape, &pair->side[1]->shape};
+    const sprag_pose *pose[2] = {&pair->side[0]->pose, &pair->side[1]->pose};
+    sprag_result result =
+        sprag_gap_find(shape, pose, query, pair->memory ? &pair->memory->gap : NULL, gap, manifold);
+    for (int side = 0; side < 2 && result != SPRAG_BAD_PROBLEM; side++) {
+        if (pair->side[side]->triangle >= 0 && pair->side[!side]->triangle < 0) {
+            sprag_gap_by_front(shape, pose, side, false, query->margin, gap, manifold);
+        }
+    }
+    return result;
+}
+
+// A shape that has been placed on the back of a triangle overlaps it by less than this share of its
+// width. Greater: shapes that are placed half in a mesh, in front of its triangles, fall through;
+// smaller: those that are placed a little too deep on the back do.
+static const double LAID = 0.05;
+
+// Cosine: directions so near to a normal are along it.
+static const double MOSTLY = 0.5;
+
+// A contact led a shape out of a triangle if the shape reaches behind the contact's place by this
+// share of what it reaches behind the triangle: by half of its depth, in the middle of an overlap,
+// less what it has left since. Greater: what is thrown up after it has landed falls through;
+// smaller: what stands on a floor is thrown up through a ramp above it.
+static const double HARDLY = 0.1;
+
+// Into side 0, by the front.
+static void set_way_out(const double front[3], int side, double way[3])
+{
+    for (int k = 0; k < 3; k++) {
+        way[k] = side ? front[k] : -front[k];
+    }
+}
+
+// Takes a place (m) of the last step to where it is now, on the mesh.
+static void carry(const ode_mesh_collision *c, const double then[3], double now[3])
+{
+    const ode_geom *mesh = &c->geom[c->side];
+    sprag_pose before;
+    double from[3], local[3];
+    sprag_ode_pose_before(mesh, c->all->last->length, &before);
+    subtract3(then, before.position, from);
+    mul33_transposed(before.rotation, from, local);
+    mul33(mesh->pose.rotation, local, now);
+    add_scaled(now, 1, mesh->pose.position, 3);
+}
+
+// Did a contact of the last step lead a shape this way, behind whose place it reaches by more than
+// `least` (m), and not whole?
+static bool has_led(const ode_mesh_collision *c, const sprag_shape *const shape[2],
+                    const sprag_pose *const pose[2], const double way[3], double least)
+{
+    static const sprag_shape point = {.kind = SPRAG_SPHERE};
+    const ode_last_step *last = c->all->last;
+    const sprag_shape *one[2] = {shape[0], shape[1]};
+    const sprag_pose *there[2] = {pose[0], pose[1]};
+    sprag_pose at = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    one[c->side] = &point;
+    there[c->side] = &at;
+    bool led = false;
+    for (int i = 0; i < last->contacts && !led; i++) {
+        const double *out = last->normal[i], back[3] = {-out[0], -out[1], -out[2]};
+        if (dot3(way, out) > MOSTLY) {
+            carry(c, last->position[i], at.position);
+            led = sprag_gap_along(one, there, out) < -least &&
+                  (isinf(least) || sprag_gap_along(one, there, back) < 0);
+        }
+    }
+    return led;
+}
+
+// Is most of the width of a shape behind a triangle of the other one? front: the triangle's.
+static bool is_mostly_behind(const ode_mesh_collision *c, const sprag_shape *const shape[2],
+                             const sprag_pose *const pose[2], const double front[3])
+{
+    double out[3], back[3];
+    set_way_out(front, c->side, out);
+    set_way_out(front, !c->side, back);
+    return sprag_gap_along(shape, pose, out) < sprag_gap_along(shape, pose, back);
+}
+
+bool sprag_ode_is_behind(const ode_mesh_collision *c, const sprag_shape *const shape[2],
+                         const sprag_pose *const pose[2], const sprag_gap *found)
+{
+    static const sprag_gap_query always = {INFINITY, 0};
+    double front[3], out[3], back[3];
+    if (dGeomGetClass(c->geom[c->side].geom) != dTriMeshClass ||
+        !sprag_gap_front(shape[c->side], pose[c->side], front)) {
+        return false;
+    }
+    set_way_out(front, c->side, out);
+    set_way_out(front, !c->side, back);
+    if (dot3(out, found->normal) > 1 - SPRAG_TRIANGLE_ALONG ||
+        has_led(c, shape, pose, out, -HARDLY * sprag_gap_along(shape, pose, out)) ||
+        !is_mostly_behind(c, shape, pose, front)) {
+        return false;
+    }
+    sprag_pose before[2];
+    const sprag_pose *const then[2] = {&before[0], &before[1]};
+    sprag_gap gap;
+    for (int side = 0; side < 2; side++) {
+        sprag_ode_pose_before(&c->geom[side], 2 * c->all->last->length, &before[side]);
+    }
+    const sprag_result result = sprag_gap_find(shape, then, &always, NULL, &gap, NULL);
+    if (sprag_ode_is_usable(result, &gap, c->all->reach) && gap.distance > 0) {
+        sprag_gap_front(shape[c->side], then[c->side], front);
+        return is_mostly_behind(c, shape, then, front);
+    }
+    return has_led(c, shape, pose, back, -INFINITY) ||
+           gap.distance >= LAID * sprag_gap_along(shape, pose, out);
+}
