@@ -133,7 +133,7 @@ typedef struct sprag_world_statistics {
     long overlaps;  // pairs with an overlap of more than advance.epsilon at the start of a step
     long squeezed;  // pairs that came to overlap within a step, between kinematic bodies
     long callbacks; // calls of the program's collision callback within a step
-    long without_geometry; // steps before which the program made no collision call
+    long without_geometry; // steps before which sprag saw no collision call
     double least_gap;      // m, smallest gap of a pair that is kept apart; 0: none has come close
     double largest_gap;    // m, largest gap of a pair in contact
     double stalled;        // s, in which a group of bodies did not move

@@ -161,8 +161,9 @@ void warn_of_no_collision_call(world_state *w)
 {
     if (warn_first(w, WARN_NO_COLLISION_CALL)) {
         warn(w, "without_geometry",
-             "the program has made no collision call before this step, so sprag knows no "
-             "distances. method=%s takes the contacts of the program, as method=stribeck does.",
+             "sprag has seen no collision call before this step, so it knows no distances. "
+             "method=%s takes the contacts of the program, as method=stribeck does. Calls through "
+             "dlopen or ctypes are not seen.",
              w->settings.method->name);
     }
 }

@@ -8,7 +8,7 @@
 // To be called before the step is added to the world's statistics.
 void warn_of_frame(world_state *w, const ode_advance *step);
 
-// The program has made no collision call, so the step takes its contacts as they are.
+// sprag has seen no collision call, so the step takes its contacts as they are.
 void warn_of_no_collision_call(world_state *w);
 
 #endif

@@ -12,7 +12,7 @@
 // ess leaves contacts to the implicit step that have no distance.
 static const char GIVEN[] = "contacts without a signed distance. The first body is body",
                   NO_DISTANCE[] = "has no signed distance from another mesh",
-                  NO_CALL[] = "has made no collision call",
+                  NO_CALL[] = "has seen no collision call",
                   OVERLAP[] = "at the start of a step, first the ";
 
 #define FLOOR "contacts have a least CFM"
