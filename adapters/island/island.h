@@ -371,7 +371,7 @@ bool sprag_ode_distances_have_grown(const ode_problem *pulled);
 // The lever (m) of a joint that holds a distance on body `side` of its row. false: it holds none.
 bool sprag_ode_lever_of_distance(const ode_problem *pulled, int row, int side, double lever[3]);
 
-// m, twice that by which its anchors' motion across it makes a distance longer in a step.
+// m/s^2, at which its anchors' motion across it makes a distance longer.
 double sprag_ode_swing_of_distance(const ode_problem *pulled, int row);
 
 // ---- load_energy.c

@@ -43,6 +43,11 @@ static const double load_growth_across = 4;
 // smaller: loops of welds with some CFM lose their rotation. A softer stop is a spring.
 static const double load_hard_weld = 1e-6;
 
+// m/s per N, compliance of the rows of a joint that is a spring, whose work is its own: 1e6 N/m at
+// 10 ms. Larger: such springs sink under load; smaller: ropes of distances in a world with a CFM of
+// 1e-5, as many programs set, win energy as under stock.
+static const double load_spring = 1e-4;
+
 // Of the way on the circle, for joints of islands that are not under load: more wins energy, by
 // errors of the way that are mended a few steps later (0.9: up to 1 % in 10 s in closed chains at
 // 1 ms), less loses more.

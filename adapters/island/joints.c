@@ -53,14 +53,16 @@ static int holding_rows_of(dJointID joint)
     }
 }
 
-// Hard rows that hold the bodies of the joint together, and hard stops, bring in nothing; others
-// are springs, motors, those of infinite force too, and stops that are locked.
+// Rows that hold the bodies of the joint together, and hard stops, bring in nothing; others are
+// springs, motors, those of infinite force too, and stops that are locked.
 static bool drives(const sprag_row *row, bool holding)
 {
+    if (row->lo == -INFINITY && row->hi == INFINITY) {
+        return !holding || row->compliance > load_spring;
+    }
     const bool stops =
         (row->lo == 0 && row->hi == INFINITY) || (row->lo == -INFINITY && row->hi == 0);
-    return row->compliance > load_hard_weld ||
-           (row->lo == -INFINITY && row->hi == INFINITY ? !holding : !stops);
+    return !stops || row->compliance > load_hard_weld;
 }
 
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,

@@ -29,7 +29,6 @@ bool sprag_ode_lever_of_distance(const ode_problem *pulled, int row, int side, d
 double sprag_ode_swing_of_distance(const ode_problem *pulled, int row)
 {
     dVector3 anchor[2];
-    const double step = pulled->problem.step;
     double between[3], across[3] = {0};
     if (!sprag_ode_distance_anchors(pulled->row_joint[row], anchor)) {
         return 0;
@@ -46,7 +45,7 @@ double sprag_ode_swing_of_distance(const ode_problem *pulled, int row)
         }
     }
     subtract3(anchor[0], anchor[1], between);
-    return step * step * dot3(across, across) / fmax(shortest, norm3(between));
+    return dot3(across, across) / fmax(shortest, norm3(between));
 }
 
 // With the inertia that is added to its bodies.

@@ -7,10 +7,11 @@
 // free, a chain of 3 links under 20 won 30 % in 60 s. So is what a stop mends: sliders with stops
 // in a chain under 100 kg won half of the energy.
 //
-// Springs (rows with a CFM) and motors do work of their own. So does the program where it opens a
-// joint: a winch moves an anchor, a stop, or a body. The error that a joint will have after the
-// step is known but for the turns of its bodies; what it has beyond that at the next step's start,
-// the program has opened, and it is mended without being charged, also in a second solve.
+// Springs (rows with a CFM above load_spring) and motors do work of their own. So does the program
+// where it opens a joint: a winch moves an anchor, a stop, or a body. The error that a joint will
+// have after the step is known but for the turns of its bodies; what it has beyond that at the next
+// step's start, the program has opened, and it is mended without being charged, also in a second
+// solve.
 //
 // With u = 0, no look ahead and no mending, nothing can be won: the step is then the nearest
 // velocity that the rows allow, in the metric of M + A, to one of less energy. What a step has won
@@ -180,8 +181,9 @@ static void expect_mending(ode_problem *pulled)
         const double rate = bound || pulled->solve == ODE_WON
                                 ? sprag_ode_rate(pulled, row, &pulled->solution)
                                 : bias - row->compliance * force;
+        mending->step = step;
         mending->expected = step * (bias - erp * rate);
-        mending->opened *= 1 - erp;
+        mending->opened *= bias != 0 ? fmax(0, 1 - erp * rate / bias) : 0;
     }
 }
 
@@ -189,6 +191,9 @@ bool sprag_ode_charge_loads(ode_problem *pulled)
 {
     account sum = {0};
     if (pulled->stiffened_bodies + pulled->stiffened_distances == 0) {
+        if (pulled->knows_opened) {
+            expect_mending(pulled);
+        }
         return true;
     }
     for (int i = 0, at = 0; i < pulled->problem.bodies; i++) {

@@ -434,26 +434,36 @@ static void look_ahead(ode_problem *pulled)
 
 // ---- what the program has opened
 
+// Has the island been under load, in this step or before? What the program opens while it is not is
+// mended later, too.
+static bool was_loaded(const ode_problem *pulled)
+{
+    return pulled->loadeds > 0 &&
+           !isnan(pulled->mending[pulled->loaded[0].row - pulled->row].expected);
+}
+
 // An anchor, a stop, or a body that the program moves opens a joint by more than the turns of its
-// bodies do, which leave the circle about the joint by half of (step w)^2 r at most. What that has
-// brought in is the program's.
+// bodies do, which leave the circle about the joint by half of (step w)^2 r at most; whatever the
+// joint's ERP, its rows mend no more than that of it. What the rest brings in is the program's.
+// Rows without a linear part are left out.
 static void find_opened(ode_problem *pulled)
 {
     const double step = pulled->problem.step;
     for (int i = 0; i < pulled->loadeds; i++) {
         const loaded_joint *joint = &pulled->loaded[i];
         const int first = (int)(joint->row - pulled->row);
-        double turn = joint->linear == 1 ? sprag_ode_swing_of_distance(pulled, first) : 0; // m
+        double turn = joint->linear == 1 ? sprag_ode_swing_of_distance(pulled, first) : 0; // m/s^2
         for (int side = 0; side < 2; side++) {
             const int body = joint->row->body[side];
             if (body != SPRAG_STATIC) {
                 const double *w = pulled->body[body].velocity + 3;
-                turn += step * step * dot3(w, w) * norm3(joint->lever[side]);
+                turn += dot3(w, w) * norm3(joint->lever[side]);
             }
         }
         for (int k = 0; k < joint->rows; k++) {
             const double bias = joint->row[k].bias - pulled->ahead[first + k];
-            sprag_ode_add_opened(&pulled->mending[first + k], step * bias, pulled->erp * turn);
+            ode_mending *mending = &pulled->mending[first + k];
+            sprag_ode_add_opened(mending, step * bias, mending->step * mending->step * turn);
         }
     }
 }
@@ -482,7 +492,8 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
     if (pulled->distances > 0) {
         sprag_ode_stiffen_distances(pulled, warm_start, scratch);
     }
-    if (!pulled->knows_opened && pulled->stiffened_bodies + pulled->stiffened_distances > 0) {
+    if (!pulled->knows_opened &&
+        (pulled->stiffened_bodies + pulled->stiffened_distances > 0 || was_loaded(pulled))) {
         find_opened(pulled);
         pulled->knows_opened = true;
     }

@@ -484,7 +484,6 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
 {
     const sprag_problem *problem = &pulled->problem;
     bool island = is_worth_keeping(&pulled->memory);
-    const bool loaded = pulled->stiffened_bodies + pulled->stiffened_distances > 0;
     int entries = problem->contacts + pulled->joint_rows + pulled->stiffened_bodies +
                   pulled->stiffened_distances + island + count_approaches(pulled);
     int at = reserve(warm, entries), first = -1;
@@ -506,7 +505,7 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
         bool same = i > 0 && pulled->row_joint[i] == pulled->row_joint[i - 1];
         row = same ? row + 1 : 0;
         store_row(&warm->now, at++, &first, pulled->row_joint[i], row,
-                  pulled->solution.row_force[i], loaded ? &pulled->mending[i] : NULL);
+                  pulled->solution.row_force[i], pulled->knows_opened ? &pulled->mending[i] : NULL);
     }
     if (at >= 0 && island) {
         store_island(&warm->now, at, pulled->island.body[0], &pulled->memory);
