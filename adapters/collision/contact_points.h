@@ -80,19 +80,6 @@ bool sprag_ode_add_mesh_points(ode_mesh_collision *c, int number, const sprag_ga
 // Is a point (m, in the axes of the mesh) nearer to any triangle than this (m)?
 bool sprag_ode_leaves_elsewhere(const ode_mesh_collision *c, const double at[3], double length);
 
-// ---- mesh_sides.c
-
-// Is a shape that overlaps a triangle, and has most of its width behind it, to leave by the back?
-// Not if a contact of the last step led it by the front, unless that is of another surface, in
-// which the shape hardly is: of a floor beneath a ramp. It is if most of it was behind the triangle
-// two steps ago, apart from it: thin shapes pass a triangle whole within one. If it overlapped it
-// then, it leaves where the last contacts led; without any it has been placed there, and leaves by
-// the front unless it is hardly in front of the triangle. Heightfields have no back.
-bool sprag_ode_is_behind(const ode_mesh_collision *c, const sprag_shape *const shape[2],
-                         const sprag_pose *const pose[2], const sprag_gap *found);
-
-// ---- collide_mesh.c
-
 // The point in the axes of a side.
 void sprag_ode_into_axes(const ode_mesh_collision *c, int side, const double world[3],
                          double local[3]);
@@ -104,5 +91,16 @@ bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, i
 // The same of two meshes; collide_meshes.c. false, too: too many triangles, or they
 // overlap so deeply that no point has a normal of both.
 bool sprag_ode_collide_meshes(ode_points *all, const ode_geom geom[2], int most, bool any);
+
+// ---- mesh_sides.c
+
+// Is a shape that overlaps a triangle, and has most of its width behind it, to leave by the back?
+// Not if a contact of the last step led it by the front, unless that is of another surface, in
+// which the shape hardly is: of a floor beneath a ramp. It is if most of it was behind the triangle
+// two steps ago, apart from it: thin shapes pass a triangle whole within one. If it overlapped it
+// then, it leaves where the last contacts led; without any it has been placed there, and leaves by
+// the front unless it is hardly in front of the triangle. Heightfields have no back.
+bool sprag_ode_is_behind(const ode_mesh_collision *c, const sprag_shape *const shape[2],
+                         const sprag_pose *const pose[2], const sprag_gap *found);
 
 #endif

@@ -105,8 +105,8 @@ bool sprag_ode_is_behind(const ode_mesh_collision *c, const sprag_shape *const s
     set_way_out(front, c->side, out);
     set_way_out(front, !c->side, back);
     if (dot3(out, found->normal) > 1 - SPRAG_TRIANGLE_ALONG ||
-        has_led(c, shape, pose, out, -HARDLY * sprag_gap_along(shape, pose, out)) ||
-        !is_mostly_behind(c, shape, pose, front)) {
+        !is_mostly_behind(c, shape, pose, front) ||
+        has_led(c, shape, pose, out, -HARDLY * sprag_gap_along(shape, pose, out))) {
         return false;
     }
     sprag_pose before[2];
