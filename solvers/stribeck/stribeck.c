@@ -391,10 +391,10 @@ static void settle_known(island *b, bool pays)
 // stack that is hit. Newton's method in the velocities goes on in trees, and where joints hold
 // bodies: what a gripper holds by a line slips by millimetres otherwise. The interior-point method
 // earns the more the larger the gap is. Islands that settle are solved by frozen friction in full
-// instead of sweeps. If solves are exact, both go first and last, at rest or not, and small islands
-// are solved to a root. Those, and islands with joints, in which an update takes no more than
-// direct_work have no accounts: what is done is a function of the problem. The accounts keep larger
-// ones in motion from failing in every step.
+// instead of sweeps. If solves are exact, both go first and last, at rest or not, known forces
+// never wait, and small islands are solved to a root. Those, and islands with joints, in which an
+// update takes no more than direct_work have no accounts: what is done is a function of the
+// problem. The accounts keep larger ones in motion from failing in every step.
 static sprag_result solve_two_way(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_best *best,
                                   sprag_stats *stats)
@@ -412,7 +412,7 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     island b = {problem, options, best, stats, memory, stacked, 0, 0, 0};
     const bool direct = options->direct_work > 0;
     const bool free = (exact || joined) && memory->update <= options->direct_work; // of accounts
-    const bool may = direct && (free || memory->known >= 0);
+    const bool may = direct && (exact || free || memory->known >= 0);
     const bool alone = // of one contact a sweep is exact
         moving == 1 && problem->contacts > 1 && !joined;
     const bool first =
