@@ -1,6 +1,6 @@
 // Derivatives of a step of method stribeck by the implicit function theorem (derivative.h): the
-// contact problem of the bodies is solved once and its matrix factorised once; the residual's
-// derivatives with respect to the state are differences (linearize_ask.c).
+// contact problem of the bodies is solved as in the step and its matrix factorised once; the
+// residual's derivatives with respect to the state are differences (linearize_ask.c).
 #include "linearize.h"
 
 #include <string.h>
@@ -12,13 +12,38 @@
 #include "spin.h"
 
 // Of the impulses: residual of the solve that is differentiated.
-static const double TOLERANCE = 1e-10;
+static const double TOLERANCE = 1e-13;
 
 // Most softness of rows. The step takes what rows yield out of its solution, the derivative has it:
 // its error is in proportion to it, and to the ratio of masses. Less: rounding (1e-10: 1.2e-5).
 static const double ROW_SOFTNESS = 1e-9;
 
 // ---- a component
+
+// The effort of the step goes first: it begins at the last step's forces, which are a few updates
+// from the solution. Where it ends without a root, as by sweeps, the root is that of exact solves.
+static sprag_result find_root(component *c)
+{
+    const world_state *w = c->world;
+    ode_problem *pulled = &c->pulled;
+    const step_context step = {.world = c->world, .step = c->step, .called = STOCK_STEP};
+    sprag_stribeck_options options = island_options(&step);
+    sprag_result result = SPRAG_NOT_CONVERGED;
+    for (int exact = options.exact; exact <= 1 && result == SPRAG_NOT_CONVERGED; exact++) {
+        options = exact ? w->settings.stribeck : options;
+        options.softness = island_softness(w, &pulled->problem);
+        options.tolerance = fmin(options.tolerance, TOLERANCE);
+        options.row_softness = fmin(options.row_softness, ROW_SOFTNESS);
+        sprag_stats stats = {0};
+        result =
+            sprag_stribeck_solve(&pulled->problem, &options, c->scratch, &pulled->solution, &stats);
+        if (result == SPRAG_OK) {
+            result = sprag_derivative_open(&c->derivative, &pulled->problem, &options,
+                                           &pulled->solution, c->scratch);
+        }
+    }
+    return result;
+}
 
 static const char *solve(component *c)
 {
@@ -33,21 +58,11 @@ static const char *solve(component *c)
     if (pulled->spins > 0) {
         return "a body spins so fast that its step follows its axis";
     }
-    sprag_stribeck_options options = w->settings.stribeck;
-    options.softness = island_softness(w, &pulled->problem);
-    options.tolerance = fmin(options.tolerance, TOLERANCE);
-    options.row_softness = fmin(options.row_softness, ROW_SOFTNESS);
-    sprag_stats stats = {0};
-    result =
-        sprag_stribeck_solve(&pulled->problem, &options, c->scratch, &pulled->solution, &stats);
+    result = find_root(c);
     if (result == SPRAG_OK && pulled->problem.rows > 0 &&
         sprag_ode_solve_again(pulled, w->warm_start, c->scratch)) {
         return "joints draw a body so much tighter than in the last step that the step is solved "
                "twice";
-    }
-    if (result == SPRAG_OK) {
-        result = sprag_derivative_open(&c->derivative, &pulled->problem, &options,
-                                       &pulled->solution, c->scratch);
     }
     switch (result) {
     case SPRAG_OK:

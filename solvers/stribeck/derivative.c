@@ -3,38 +3,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "forces.h"
 #include "laws.h"
 #include "linalg.h"
 
-// Momentum residual, relative to the impulses, beyond which a velocity is no solution.
-static const double RESIDUAL_MAX = 1e-6;
+// Of momentum and laws, relative to the impulses: beyond it a velocity is no solution.
+static const double ERROR_MAX = 1e-6;
 
 static bool is_fixed(const sprag_derivative *d, int body)
 {
     return d->node_of[body] == SPRAG_NOWHERE;
-}
-
-// Rows are solved without the yield that is added to them against rounding: so much more offset
-// gives their force with it.
-static void shift_rows(sprag_derivative *d, const sprag_solution *solution)
-{
-    sprag_system *system = &d->system;
-    for (int i = 0; i < system->equations; i++) {
-        sprag_equation *equation = &system->equation[i];
-        double impulse = solution->row_force[i] * system->step;
-        bool yields = impulse > equation->lo && impulse < equation->hi && isfinite(equation->yield);
-        equation->offset += yields ? -impulse * equation->yield - system->rate[i] : 0;
-    }
-}
-
-// Keeps the system as it is evaluated.
-static void save_base(sprag_derivative *d)
-{
-    sprag_system *system = &d->system;
-    memcpy(d->row_impulse, system->row_impulse, (size_t)system->equations * sizeof(double));
-    for (int i = 0; i < system->points; i++) {
-        sprag_point_law(system, i, system->slip[i], d->stiction, NULL, d->impulse[i], d->slope[i]);
-    }
 }
 
 sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *problem,
@@ -50,25 +28,22 @@ sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *pro
     }
     d->velocity = SPRAG_TAKE(scratch, system->size, double);
     d->panel = SPRAG_TAKE_RAW(scratch, system->size, double[SPRAG_PANEL]);
-    d->row_impulse = SPRAG_TAKE(scratch, system->equations, double);
-    d->impulse = SPRAG_TAKE(scratch, system->points, double[6]);
     d->slope = SPRAG_TAKE(scratch, system->points, double[6][6]);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
-    for (int b = 0; b < d->problem->bodies; b++) {
-        if (!is_fixed(d, b)) {
-            memcpy(d->velocity + 6 * d->node_of[b], solution->velocity[b],
-                   sizeof solution->velocity[b]);
-        }
+    sprag_assemble_start(system, problem, d->node_of, solution, d->velocity);
+    const double error = sprag_forces_place(system, d->stiction, d->velocity, &d->slip);
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
     }
-    sprag_system_place(system, d->velocity);
-    shift_rows(d, solution);
-    sprag_system_place(system, d->velocity);
-    if (!(sprag_system_residual(system, d->velocity, d->stiction, NULL) <= RESIDUAL_MAX)) {
+    if (!(error <= ERROR_MAX)) {
         return SPRAG_NOT_CONVERGED;
     }
-    save_base(d);
+    for (int i = 0; i < system->points; i++) {
+        double impulse[6];
+        sprag_point_law(system, i, system->slip[i], d->stiction, NULL, impulse, d->slope[i]);
+    }
     return sprag_system_factor(system, d->stiction, NULL);
 }
 
@@ -115,12 +90,12 @@ void sprag_derivative_add_row(const sprag_derivative *d, int row, const sprag_ro
     } else {
         sprag_equation bound = *equation;
         bound.lo = near->lo * step, bound.hi = near->hi * step;
-        gain = sprag_equation_impulse(&bound, rate) - d->row_impulse[row];
+        gain = sprag_equation_impulse(&bound, rate) - d->system.row_impulse[row];
     }
     for (int side = 0; side < 2; side++) {
         if (stencil->node[side] != SPRAG_NOWHERE) {
             double *to = change[near->body[side]];
-            add_scaled(to, -d->row_impulse[row], J[side], 6);
+            add_scaled(to, -d->system.row_impulse[row], J[side], 6);
             add_scaled(to, -gain, stencil->jacobian[side][0], 6);
         }
     }
@@ -133,9 +108,9 @@ static void change_of_law(const sprag_derivative *d, int i, const sprag_system *
     const sprag_system *system = &d->system;
     sprag_point_law(near, k, system->slip[i], d->stiction, NULL, change, NULL);
     for (int a = 0; a < system->point[i].dim; a++) {
-        change[a] -= d->impulse[i][a];
+        change[a] -= d->system.impulse[i][a];
         for (int b = 0; b < system->point[i].dim; b++) {
-            change[a] -= d->slope[i][a][b] * (near->slip[k][b] - system->slip[i][b]);
+            change[a] -= d->slope[i][a][b] * (near->slip[k][b] - d->slip[i][b]);
         }
     }
 }
@@ -178,7 +153,7 @@ sprag_result sprag_derivative_add_contacts(const sprag_derivative *d, const spra
                 const double *J = space->point[i].jacobian[side][a];
                 for (int c = 0; c < 6; c++) {
                     double turned = there->point[k].jacobian[side][a][c] - J[c];
-                    change[body[b]][c] -= d->impulse[i][a] * turned + gain[a] * J[c];
+                    change[body[b]][c] -= d->system.impulse[i][a] * turned + gain[a] * J[c];
                 }
             }
         }

@@ -24,17 +24,17 @@ typedef struct sprag_derivative {
     const sprag_problem *problem;
     sprag_scales scales;
     sprag_system system;
-    int *node_of;                       // bodies
-    double stiction;                    // m/s, of the last solve
-    double *velocity;                   // of the nodes, m/s, rad/s
-    double (*impulse)[6], *row_impulse; // points, equations: g
-    double (*slope)[6][6];              // points: G
-    double (*panel)[SPRAG_PANEL];       // size: right-hand sides, in the order of elimination
+    int *node_of;                 // bodies
+    double stiction;              // m/s, of the last solve
+    double *velocity;             // of the nodes, m/s, rad/s
+    double (*slip)[6];            // points: J v; the system is at the points of the laws
+    double (*slope)[6][6];        // points: G
+    double (*panel)[SPRAG_PANEL]; // size: right-hand sides, in the order of elimination
 } sprag_derivative;
 
 // solution: of the problem, found with these options. All memory is in the scratch, and the problem
 // is used until the end. SPRAG_OK;
-// SPRAG_NOT_CONVERGED: the momentum of the solution does not balance within 1e-6 of its impulses;
+// SPRAG_NOT_CONVERGED: momentum or laws do not hold within 1e-6 of the impulses;
 // SPRAG_SINGULAR: K has no inverse; SPRAG_NO_MEMORY.
 sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *problem,
                                    const sprag_stribeck_options *options,

@@ -108,7 +108,7 @@ static void solve_point(iterate *s, int i)
     const double rho = 1 / point->inverse_mass, *u = s->slip[i], *p = s->p[i];
     double *w = system->slip[i];
     memcpy(w, u, sizeof system->slip[i]);
-    if (!(point->inverse_mass > 0)) {
+    if (!(point->inverse_mass > 0) || point->law != SPRAG_SPRING) {
         return;
     }
     double z = p[SPRAG_NORMAL] - rho * u[SPRAG_NORMAL];
@@ -268,6 +268,20 @@ static void set_start(iterate *s)
     sprag_system_place(system, s->v);
     memcpy(s->slip, system->slip, (size_t)system->points * sizeof *s->slip);
     memcpy(s->rate, system->rate, (size_t)system->equations * sizeof *s->rate);
+}
+
+double sprag_forces_place(sprag_system *system, double stiction, double *v, double (**u)[6])
+{
+    iterate s = {.system = system, .stiction = stiction, .v = v};
+    if (!take(&s, system->scratch)) {
+        return INFINITY;
+    }
+    set_start(&s);
+    const double error = error_of(&s);
+    sprag_system_set_impulses(system, s.at, s.row_at);
+    system->moved = 0; // slopes are those at w
+    *u = s.slip;
+    return error;
 }
 
 // Every other update is taken half where they go back and forth, as between sliding either way.

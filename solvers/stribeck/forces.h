@@ -26,8 +26,13 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
                                   int updates, bool brief, double *v, double *dv,
                                   sprag_stats *stats);
 
-// The same without `brief`, then, if it fails, from what the interior-point method finds. softest:
-// m/s, of sprag_interior_solve; updates: at most, of all.
+// Sets slip and rate of the system to w at v and the impulses of the system (points and equations),
+// which become g(w), and *u to the slips at v (points). Laws that are no springs stay at u. Returns
+// the error that an iteration ends at; out of memory, the scratch of the system has failed.
+double sprag_forces_place(sprag_system *system, double stiction, double *v, double (**u)[6]);
+
+// The same as sprag_forces_iterate without `brief`, then, if it fails, from what the interior-point
+// method finds. softest: m/s, of sprag_interior_solve; updates: at most, of all.
 sprag_result sprag_forces_solve(sprag_system *system, double softest, double stiction,
                                 double tolerance, int updates, double *v, double *dv,
                                 sprag_stats *stats);

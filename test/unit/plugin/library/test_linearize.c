@@ -403,10 +403,10 @@ START_TEST(softness_follows_effort)
         linearize(&s, options[i], A[i]);
     }
     for (int i = 0; i < ENTRIES; i++) {
-        ck_assert_double_eq_tol(A[0][i], A[1][i], 1e-9);
+        ck_assert_double_eq_tol(A[0][i], A[1][i], 1e-6 * fmax(1, fabs(A[1][i])));
         change = fmax(change, fabs(A[1][i] - A[2][i]));
     }
-    ck_assert_double_gt(change, 1e-6);
+    ck_assert_double_gt(change, 0.1);
     for (int i = 0; i < 3; i++) {
         free(A[i]);
     }
@@ -438,7 +438,7 @@ END_TEST
 // An arm of twelve links whose last lies on the floor.
 START_TEST(arm_on_the_floor)
 {
-    rig s = open_rig("");
+    rig s = open_rig(_i ? "effort=balanced" : "");
     add_chain(&s, 12);
     dMass mass;
     dBodyGetMass(s.body[11], &mass);
@@ -778,7 +778,7 @@ static Suite *linearize_suite(void)
     Suite *suite = suite_create("linearize");
     ADD_TESTS(suite, "differences", {flight, 1}, {chains, 6}, {bodies_under_load, 2},
               {motor_at_a_stop, 1}, {arcs_begin_and_end, 1}, {boxes_on_a_plane, 2},
-              {softness_follows_effort, 1}, {ball_on_a_box, 1}, {arm_on_the_floor, 1});
+              {softness_follows_effort, 1}, {ball_on_a_box, 1}, {arm_on_the_floor, 2});
     ADD_TESTS(suite, "ess", {ess_flight, 1}, {ess_slides, 2}, {ess_groups, 2}, {ess_at_a_kink, 1},
               {ess_leaves_no_trace, 1}, {ess_reasons, 1}, {ess_events, 4});
     ADD_TESTS(suite, "other", {closed_forms, 1}, {regulator_of_the_model, 1}, {reasons_are_told, 1},

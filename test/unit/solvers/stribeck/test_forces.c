@@ -1,6 +1,7 @@
 // Newton's method in the forces.
 #include <check.h>
 
+#include "derivative.h"
 #include "forces.h"
 #include "stribeck_cases.h"
 
@@ -61,6 +62,47 @@ START_TEST(pile_is_found_again)
 }
 END_TEST
 
+// Stiff laws take the velocities of a solution far from its forces. Its derivatives are those at
+// the forces: they tell how a push of body 0 changes the solution.
+START_TEST(solutions_have_derivatives)
+{
+    static double before[BODIES_MAX][6];
+    const sprag_stribeck_options options = exact();
+    const double push = 1e-6; // m/s, rad/s
+    sprag_scratch held = {0};
+    sprag_derivative d;
+    open_scene(&s);
+    add_pile(&s, (uint64_t)_i, 5 + _i, MU, false, false);
+    ck_assert_str_eq(sprag_result_name(solve_forces()), "ok");
+    memcpy(before, s.velocity, sizeof before);
+    sprag_result result = sprag_derivative_open(&d, &s.problem, &options, &s.solution, &held);
+    ck_assert_str_eq(sprag_result_name(result), "ok");
+    memset(d.panel, 0, (size_t)d.system.size * sizeof *d.panel);
+    for (int k = 0; k < 6; k++) {
+        sprag_body near = s.body[0];
+        double change[6] = {0};
+        near.free_velocity[k] += push;
+        sprag_derivative_add_body(&d, 0, &near, change);
+        for (int j = 0; j < 6; j++) {
+            sprag_derivative_rows(&d, 0)[j][k] = -change[j] / push;
+        }
+    }
+    sprag_derivative_solve(&d);
+    for (int k = 0; k < 6; k++) {
+        s.body[0].free_velocity[k] += push;
+        ck_assert_str_eq(sprag_result_name(solve_forces()), "ok");
+        s.body[0].free_velocity[k] -= push;
+        for (int b = 0; b < s.problem.bodies; b++) {
+            for (int j = 0; j < 6; j++) {
+                double differs = (s.velocity[b][j] - before[b][j]) / push;
+                ck_assert_double_eq_tol(sprag_derivative_rows(&d, b)[j][k], differs, 1e-4);
+            }
+        }
+    }
+    sprag_scratch_free(&held);
+}
+END_TEST
+
 START_TEST(motor_pulls_as_hard_as_it_may)
 {
     motorised_cube();
@@ -75,6 +117,6 @@ int main(void)
 {
     Suite *suite = suite_create("forces");
     ADD_CASE(suite, "forces", {puck_lands_sticks_and_slides, 4}, {pile_is_found_again, 10},
-             {motor_pulls_as_hard_as_it_may, 1});
+             {solutions_have_derivatives, 10}, {motor_pulls_as_hard_as_it_may, 1});
     return run_suite(suite);
 }
