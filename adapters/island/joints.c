@@ -89,22 +89,20 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
     sprag_ode_joint_bodies(joint, body, &reversed); // ODE's rows are in this order too
     const int of_body[2] = {sprag_ode_index_of(index, body[0]), sprag_ode_index_of(index, body[1])};
     const int holding = holding_rows_of(joint);
+    static const dReal none[6];
     int good = 0;
     for (int k = 0; k < rows; k++) {
         sprag_row *row = &to[good];
-        *row = (sprag_row){.body = {of_body[0], of_body[1]},
-                           .bias = rhs_cfm[2 * k],
-                           .compliance = rhs_cfm[2 * k + 1],
-                           .lo = lo_hi[2 * k],
-                           .hi = lo_hi[2 * k + 1]};
-        if (warm_start) {
-            row->guess =
-                sprag_ode_warm_start_row(warm_start, joint, good, mending ? &mending[good] : NULL);
-        }
+        row->body[0] = of_body[0], row->body[1] = of_body[1];
+        row->bias = rhs_cfm[2 * k];
+        row->compliance = rhs_cfm[2 * k + 1];
+        row->lo = lo_hi[2 * k];
+        row->hi = lo_hi[2 * k + 1];
+        row->guess = warm_start ? sprag_ode_warm_start_row(warm_start, joint, good,
+                                                           mending ? &mending[good] : NULL)
+                                : 0;
         memcpy(row->jacobian[0], J[0] + 6 * k, sizeof row->jacobian[0]);
-        if (body[1]) {
-            memcpy(row->jacobian[1], J[1] + 6 * k, sizeof row->jacobian[1]);
-        }
+        memcpy(row->jacobian[1], body[1] ? J[1] + 6 * k : none, sizeof row->jacobian[1]);
         make_force_of_motor(row);
         row->drives = drives(row, k < holding);
         good += row_is_good(row);
