@@ -23,51 +23,9 @@ enum { ALL = -1 }; // in place of a colour
 
 // ---- bodies and joints
 
-// false: the number of rows is another.
-static bool ask_link(component *c, const link *l)
-{
-    const sprag_row *base = &c->pulled.row[l->row];
-    sprag_row row[ODE_ROWS_MAX];
-    int rows = sprag_ode_count_rows(l->joint).rows;
-    if (rows > ODE_ROWS_MAX) {
-        return false;
-    }
-    rows = sprag_ode_pull_rows(row, l->joint, rows, c->world->id, c->step, &c->index, NULL, NULL);
-    for (int i = 0; i < rows && rows == l->rows; i++) {
-        c->near.row[l->row + i] = row[i];
-        c->near.row[l->row + i].guess = base[i].guess;
-    }
-    return rows == l->rows;
-}
-
 static bool is_of(const component *c, int body, int colour)
 {
     return colour == ALL || (body >= 0 && c->of[body]->colour == colour);
-}
-
-// Asks for the bodies of a colour and their joints. A motor at its stop pushes bodies when its rows
-// are asked for. velocities: these are all that is displaced. false: the number of rows is another.
-static bool ask_bodies(component *c, int colour, bool velocities)
-{
-    dVector3 gravity;
-    bool same = true;
-    dWorldGetGravity(c->world->id, gravity);
-    for (int j = 0; j < c->links && same; j++) {
-        const link *l = &c->link[j];
-        bool here = is_of(c, l->body[0], colour) || is_of(c, l->body[1], colour);
-        here &= !velocities || l->has_velocity;
-        same = !(here || c->has_pushes) || ask_link(c, l);
-    }
-    for (int i = 0; i < c->bodies; i++) {
-        if (is_of(c, i, colour) || c->has_pushes) {
-            double now[6];
-            sprag_ode_pull_body(&c->near.body[i], c->body[i], gravity, c->step);
-            sprag_ode_read_accumulators(c->body[i], now);
-            c->has_pushes |= memcmp(now, c->pulled.force[i], sizeof now) != 0;
-        }
-        sprag_ode_set_accumulators(c->body[i], c->pulled.force[i]);
-    }
-    return same;
 }
 
 static bool rows_are_same(const sprag_row *a, const sprag_row *b)
@@ -80,6 +38,81 @@ static bool bodies_are_same(const sprag_body *a, const sprag_body *b)
 {
     return memcmp(a->inertia, b->inertia, sizeof a->inertia) == 0 &&
            memcmp(a->free_velocity, b->free_velocity, sizeof a->free_velocity) == 0;
+}
+
+// Adds the change of the residual by a body or row, unless it is as it was.
+static void take_body(component *c, int i, const sprag_body *near)
+{
+    if (!bodies_are_same(near, &c->pulled.body[i])) {
+        sprag_derivative_add_body(&c->derivative, i, near, c->change[i]);
+    }
+}
+
+static void take_row(component *c, int i, const sprag_row *near)
+{
+    if (!rows_are_same(near, &c->pulled.row[i])) {
+        sprag_derivative_add_row(&c->derivative, i, near, c->change);
+    }
+}
+
+// false: the number of rows is another.
+static bool ask_link(const component *c, const link *l, sprag_row row[ODE_ROWS_MAX])
+{
+    int rows = sprag_ode_count_rows(l->joint).rows;
+    if (rows > ODE_ROWS_MAX) {
+        return false;
+    }
+    rows = sprag_ode_pull_rows(row, l->joint, rows, c->world->id, c->step, &c->index, NULL, NULL);
+    for (int i = 0; i < rows && rows == l->rows; i++) {
+        row[i].guess = c->pulled.row[l->row + i].guess;
+    }
+    return rows == l->rows;
+}
+
+// Asks for the joints of the bodies of a colour, which have another state. Without loads each is
+// taken alone.
+static bool ask_links(component *c, int colour, int state)
+{
+    sprag_row row[ODE_ROWS_MAX];
+    for (int j = 0; j < c->links; j++) {
+        const link *l = &c->link[j];
+        bool here = is_of(c, l->body[0], colour) || is_of(c, l->body[1], colour);
+        here &= state < VELOCITY || l->has_velocity;
+        if (!here && !c->has_pushes) {
+            continue;
+        }
+        if (!ask_link(c, l, row)) {
+            return false;
+        }
+        for (int i = 0; i < l->rows && !c->is_tight; i++) {
+            take_row(c, l->row + i, &row[i]);
+        }
+        memcpy(c->near.row + l->row, row, (size_t)(c->is_tight ? l->rows : 0) * sizeof *row);
+    }
+    return true;
+}
+
+// Likewise for the bodies: their place makes no difference. A motor at its stop pushes bodies when
+// its rows are asked for.
+static void ask_bodies(component *c, int colour, int state)
+{
+    dVector3 gravity;
+    dWorldGetGravity(c->world->id, gravity);
+    for (int i = 0; i < c->bodies; i++) {
+        if ((is_of(c, i, colour) && state >= TURN) || c->has_pushes) {
+            sprag_body near;
+            double now[6];
+            sprag_ode_pull_body(&near, c->body[i], gravity, c->step);
+            sprag_ode_read_accumulators(c->body[i], now);
+            c->has_pushes |= memcmp(now, c->pulled.force[i], sizeof now) != 0;
+            if (c->is_tight) {
+                c->near.body[i] = near;
+            } else {
+                take_body(c, i, &near);
+            }
+        }
+        sprag_ode_set_accumulators(c->body[i], c->pulled.force[i]);
+    }
 }
 
 // Adds the loads of the problem near.
@@ -102,34 +135,20 @@ static const char *add_loads(component *c)
                : NULL;
 }
 
-// May what concerns these bodies (the second may be -1) differ in the problem near?
-static bool may_differ(const component *c, int a, int b, int colour)
+// Adds the change of the residual by the problem near with its loads, and takes the displacement
+// out of it.
+static const char *take_near(component *c)
 {
-    return c->is_tight || c->has_pushes || is_of(c, a, colour) || is_of(c, b, colour);
-}
-
-// Adds the change of the residual by the problem near, and takes the displacement out of it.
-static const char *take_near(component *c, int colour)
-{
-    const ode_problem *near = &c->near, *pulled = &c->pulled;
-    const char *why = c->is_tight ? add_loads(c) : NULL;
-    for (int i = 0; i < c->bodies; i++) {
-        if (may_differ(c, i, i, colour)) {
-            if (!why && !bodies_are_same(&near->body[i], &pulled->body[i])) {
-                sprag_derivative_add_body(&c->derivative, i, &near->body[i], c->change[i]);
-            }
-            near->body[i] = c->alone_body[i];
-        }
+    ode_problem *near = &c->near;
+    const char *why = add_loads(c);
+    for (int i = 0; i < c->bodies && !why; i++) {
+        take_body(c, i, &near->body[i]);
     }
-    for (int i = 0; i < near->problem.rows; i++) {
-        const int *body = near->row[i].body;
-        if (may_differ(c, body[0], body[1], colour)) {
-            if (!why && !rows_are_same(&near->row[i], &pulled->row[i])) {
-                sprag_derivative_add_row(&c->derivative, i, &near->row[i], c->change);
-            }
-            near->row[i] = c->alone_row[i];
-        }
+    for (int i = 0; i < near->problem.rows && !why; i++) {
+        take_row(c, i, &near->row[i]);
     }
+    memcpy(near->body, c->alone_body, (size_t)c->bodies * sizeof *near->body);
+    memcpy(near->row, c->alone_row, (size_t)near->joint_rows * sizeof *near->row);
     return why;
 }
 
@@ -160,9 +179,11 @@ static const char *ask_alone(component *c)
         return not_pulled;
     }
     find_rows(c);
-    if (!ask_bodies(c, ALL, false)) {
+    c->is_tight = true; // keeps what is asked in the problem near
+    if (!ask_links(c, ALL, POSITION)) {
         return comes_or_goes;
     }
+    ask_bodies(c, ALL, TURN);
     memcpy(c->alone_body, c->near.body, bodies * sizeof *c->alone_body);
     memcpy(c->alone_row, c->near.row, rows * sizeof *c->alone_row);
     c->is_tight = c->pulled.problem.rows > c->pulled.joint_rows;
@@ -282,8 +303,9 @@ static const char *ask_state(component *c, int colour, int state)
         }
     }
     sprag_scratch_reset(c->trial_scratch);
-    const char *why =
-        ask_bodies(c, colour, state >= VELOCITY) ? take_near(c, colour) : comes_or_goes;
+    const char *why = ask_links(c, colour, state) ? NULL : comes_or_goes;
+    ask_bodies(c, colour, state);
+    why = why || !c->is_tight ? why : take_near(c);
     if (!why && (state < VELOCITY || !c->is_plain)) {
         why = add_contacts(c, colour);
     }
@@ -335,22 +357,23 @@ static const char *ask_velocities(component *c)
         }
         linearize_displace(c->of[i], way);
     }
-    const char *why = ask_bodies(c, ALL, false) ? add_contacts(c, ALL) : comes_or_goes;
-    for (int j = 0; j < c->links; j++) {
+    const char *why = add_contacts(c, ALL);
+    for (int j = 0; j < c->links && !why; j++) {
         link *l = &c->link[j];
-        for (int i = l->row; i < l->row + l->rows; i++) {
-            l->has_velocity |= !rows_are_same(&c->near.row[i], &c->alone_row[i]);
+        sprag_row row[ODE_ROWS_MAX];
+        why = ask_link(c, l, row) ? NULL : comes_or_goes;
+        for (int i = 0; i < l->rows && !why; i++) {
+            l->has_velocity |= !rows_are_same(&row[i], &c->alone_row[l->row + i]);
         }
         c->is_plain &= !l->has_velocity;
     }
-    memcpy(c->near.body, c->alone_body, (size_t)c->bodies * sizeof *c->alone_body);
-    memcpy(c->near.row, c->alone_row, (size_t)c->pulled.joint_rows * sizeof *c->alone_row);
     for (int i = 0; i < c->bodies; i++) {
         for (int k = 0; k < 6; k++) {
             c->is_plain &= c->change[i][k] == 0;
             c->change[i][k] = 0;
         }
         linearize_put_back(c->of[i]);
+        sprag_ode_set_accumulators(c->body[i], c->pulled.force[i]);
     }
     return why;
 }
