@@ -12,11 +12,8 @@ static const double ROW_SPEED_MAX = 1e100;
 
 static bool row_is_good(const sprag_row *row)
 {
-    double square = 0;
-    for (int k = 0; k < 6; k++) {
-        square += row->jacobian[0][k] * row->jacobian[0][k];
-        square += row->jacobian[1][k] * row->jacobian[1][k];
-    }
+    double square =
+        product6(row->jacobian[0], row->jacobian[0]) + product6(row->jacobian[1], row->jacobian[1]);
     return square > 0 && isfinite(square) && fabs(row->bias) <= ROW_SPEED_MAX &&
            row->compliance >= 0 && isfinite(row->compliance) && row->lo <= row->hi;
 }

@@ -10,6 +10,8 @@
 #include "linalg.h"
 #include "linearize_run.h"
 #include "spin.h"
+#include "vectors.h"
+#include "vectors6.h"
 
 // Of the impulses: residual of the solve that is differentiated.
 static const double TOLERANCE = 1e-13;
@@ -96,23 +98,34 @@ static void find_turn(const component *c, int body, double R[9], double of_chang
     }
 }
 
+// Six numbers of a row of a matrix.
+static inline void write6(double *to, double scale, const double *x)
+{
+    vector6 s = {{0}, {0}};
+    add6(&s, scale, x);
+    store6(to, &s);
+}
+
 // The columns of the panel, 6 by states or forces of a body, to a matrix.
+SPRAG_VECTORS
 static void write_columns(const component *c, int body, const double (*turn)[9], int width,
                           double *to)
 {
-    const int columns = width * c->user_bodies;
+    const size_t columns = (size_t)(width * c->user_bodies);
     to += width * c->of[body]->of_user;
     for (int i = 0; i < c->bodies; i++) {
         const double(*dv)[SPRAG_PANEL] = sprag_derivative_rows(&c->derivative, i);
-        double *at = to + (size_t)(STATES * c->of[i]->of_user) * (size_t)columns;
+        double *at = to + (size_t)(STATES * c->of[i]->of_user) * columns;
         for (int k = 0; k < 3; k++, at += columns) {
             const double *of = turn[i] + 3 * k;
-            for (int j = 0; j < 6; j++) {
-                at[j] = c->step * dv[k][j];
-                at[TURN * columns + j] = of[0] * dv[3][j] + of[1] * dv[4][j] + of[2] * dv[5][j];
+            vector6 turns = {{0}, {0}};
+            for (int j = 0; j < 3; j++) {
+                add6(&turns, of[j], dv[3 + j]);
             }
-            memcpy(at + VELOCITY * columns, dv[k], 6 * sizeof *at);
-            memcpy(at + SPIN * columns, dv[3 + k], 6 * sizeof *at);
+            write6(at, c->step, dv[k]);
+            store6(at + TURN * columns, &turns);
+            write6(at + VELOCITY * columns, 1, dv[k]);
+            write6(at + SPIN * columns, 1, dv[3 + k]);
         }
     }
 }
@@ -148,6 +161,7 @@ static void solve_forces(component *c, int body)
 
 // Velocities that act on their body alone act by its momentum, as forces do: the panel of forces
 // becomes that of velocities.
+SPRAG_VECTORS
 static void follow_forces(component *c, int body)
 {
     double by[6][6] = {{0}};
@@ -158,11 +172,12 @@ static void follow_forces(component *c, int body)
         }
     }
     for (int i = 0; i < c->derivative.system.size; i++) {
-        double sum[6] = {0}, *row = c->derivative.panel[i];
+        double *row = c->derivative.panel[i];
+        vector6 sum = {{0}, {0}};
         for (int k = 0; k < 6; k++) {
-            add_scaled(sum, row[k], by[k], 6);
+            add6(&sum, row[k], by[k]);
         }
-        memcpy(row, sum, sizeof sum);
+        store6(row, &sum);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "forces.h"
 #include "laws.h"
 #include "linalg.h"
+#include "vectors6.h"
 
 // Of momentum and laws, relative to the impulses: beyond it a velocity is no solution.
 static const double ERROR_MAX = 1e-6;
@@ -78,11 +79,11 @@ void sprag_derivative_add_row(const sprag_derivative *d, int row, const sprag_ro
     double turned = 0, gain, J[2][6];
     for (int side = 0; side < 2; side++) {
         if (stencil->node[side] != SPRAG_NOWHERE) {
-            const double *v = d->velocity + 6 * stencil->node[side];
-            for (int k = 0; k < 6; k++) {
-                J[side][k] = near->jacobian[side][k] - stencil->jacobian[side][0][k];
-                turned += J[side][k] * v[k];
-            }
+            vector6 change;
+            load6(&change, near->jacobian[side]);
+            subtract6(&change, 1, stencil->jacobian[side][0]);
+            store6(J[side], &change);
+            turned += product6(J[side], d->velocity + 6 * stencil->node[side]);
         }
     }
     if (sprag_equation_yields(equation, rate)) {
@@ -95,8 +96,11 @@ void sprag_derivative_add_row(const sprag_derivative *d, int row, const sprag_ro
     for (int side = 0; side < 2; side++) {
         if (stencil->node[side] != SPRAG_NOWHERE) {
             double *to = change[near->body[side]];
-            add_scaled(to, -d->system.row_impulse[row], J[side], 6);
-            add_scaled(to, -gain, stencil->jacobian[side][0], 6);
+            vector6 sum;
+            load6(&sum, to);
+            subtract6(&sum, d->system.row_impulse[row], J[side]);
+            subtract6(&sum, gain, stencil->jacobian[side][0]);
+            store6(to, &sum);
         }
     }
 }
