@@ -70,7 +70,9 @@ static void step_free_body(const step_context *c, const ode_island *island)
     }
 }
 
-sprag_stribeck_options island_options(const step_context *c)
+// Programs call dWorldQuickStep to limit the time of a step, so its number of iterations becomes
+// that of Gauss-Seidel sweeps.
+static sprag_stribeck_options options_for(const step_context *c)
 {
     sprag_stribeck_options options = c->world->settings.stribeck;
     int effort = c->world->settings.effort;
@@ -162,7 +164,7 @@ static void meet_touches(const world_state *w, ode_problem *pulled,
 static void solve(const step_context *c, sprag_scratch *scratch, solved_island *to)
 {
     ode_problem *pulled = &to->pulled;
-    sprag_stribeck_options options = island_options(c);
+    sprag_stribeck_options options = options_for(c);
     options.memory = &pulled->memory;
     options.softness = island_softness(c->world, &pulled->problem);
     to->result = solve_problem(pulled, &options, scratch, &to->stats);

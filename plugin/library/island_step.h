@@ -28,10 +28,6 @@ bool finish_island(const step_context *c, const solved_island *from);
 // memory.
 bool step_island(const step_context *c, const ode_island *island);
 
-// Options of a solve by the world's effort. Programs call dWorldQuickStep to limit the time of a
-// step, so its number of iterations becomes that of Gauss-Seidel sweeps.
-sprag_stribeck_options island_options(const step_context *c);
-
 // The softness of the island's contacts (sprag_softness_for_sweeps, unless the effort is exact).
 double island_softness(const world_state *w, const sprag_problem *problem);
 

@@ -22,26 +22,46 @@ static const double ROW_SOFTNESS = 1e-9;
 
 // ---- a component
 
-// The effort of the step goes first: it begins at the last step's forces, which are a few updates
-// from the solution. Where it ends without a root, as by sweeps, the root is that of exact solves.
-static sprag_result find_root(component *c)
+// Velocities before the step and forces of the last one.
+static void set_start(ode_problem *pulled)
 {
-    const world_state *w = c->world;
+    const sprag_problem *problem = &pulled->problem;
+    const sprag_solution *to = &pulled->solution;
+    for (int i = 0; i < problem->bodies; i++) {
+        memcpy(to->velocity[i], problem->body[i].velocity, sizeof to->velocity[i]);
+    }
+    memset(to->contact_force, 0, (size_t)problem->contacts * sizeof *to->contact_force);
+    for (int i = 0; i < problem->contacts; i++) {
+        const double *guess = problem->contact[i].guess;
+        memcpy(to->contact_force[i], guess, guess[0] >= 0 ? sizeof problem->contact[i].guess : 0);
+    }
+    for (int i = 0; i < problem->rows; i++) {
+        to->row_force[i] = problem->row[i].guess;
+    }
+}
+
+// The forces of the last step are mostly a few updates from the solution; else, and if the effort
+// is exact, which has a solution that does not depend on them, the whole method finds it.
+static sprag_result find_solution(component *c)
+{
     ode_problem *pulled = &c->pulled;
-    const step_context step = {.world = c->world, .step = c->step, .called = STOCK_STEP};
-    sprag_stribeck_options options = island_options(&step);
+    sprag_solution *solution = &pulled->solution;
+    sprag_stribeck_options options = c->world->settings.stribeck;
+    options.softness = island_softness(c->world, &pulled->problem);
+    options.tolerance = fmin(options.tolerance, TOLERANCE);
+    options.row_softness = fmin(options.row_softness, ROW_SOFTNESS);
     sprag_result result = SPRAG_NOT_CONVERGED;
-    for (int exact = options.exact; exact <= 1 && result == SPRAG_NOT_CONVERGED; exact++) {
-        options = exact ? w->settings.stribeck : options;
-        options.softness = island_softness(w, &pulled->problem);
-        options.tolerance = fmin(options.tolerance, TOLERANCE);
-        options.row_softness = fmin(options.row_softness, ROW_SOFTNESS);
-        sprag_stats stats = {0};
+    if (c->world->settings.effort != EFFORT_EXACT) {
+        set_start(pulled);
         result =
-            sprag_stribeck_solve(&pulled->problem, &options, c->scratch, &pulled->solution, &stats);
+            sprag_derivative_open(&c->derivative, &pulled->problem, &options, solution, c->scratch);
+    }
+    if (result == SPRAG_NOT_CONVERGED) {
+        sprag_stats stats = {0};
+        result = sprag_stribeck_solve(&pulled->problem, &options, c->scratch, solution, &stats);
         if (result == SPRAG_OK) {
-            result = sprag_derivative_open(&c->derivative, &pulled->problem, &options,
-                                           &pulled->solution, c->scratch);
+            result = sprag_derivative_open(&c->derivative, &pulled->problem, &options, solution,
+                                           c->scratch);
         }
     }
     return result;
@@ -60,7 +80,7 @@ static const char *solve(component *c)
     if (pulled->spins > 0) {
         return "a body spins so fast that its step follows its axis";
     }
-    result = find_root(c);
+    result = find_solution(c);
     if (result == SPRAG_OK && pulled->problem.rows > 0 &&
         sprag_ode_solve_again(pulled, w->warm_start, c->scratch)) {
         return "joints draw a body so much tighter than in the last step that the step is solved "

@@ -6,22 +6,36 @@
 #include "forces.h"
 #include "laws.h"
 #include "linalg.h"
+#include "newton.h"
+#include "stribeck_constants.h"
 #include "vectors6.h"
-
-// Of momentum and laws, relative to the impulses: beyond it a velocity is no solution.
-static const double ERROR_MAX = 1e-6;
 
 static bool is_fixed(const sprag_derivative *d, int body)
 {
     return d->node_of[body] == SPRAG_NOWHERE;
 }
 
+// Keeps the solution at which the system is: the system itself is at the points of its laws.
+static void save_base(sprag_derivative *d, double *rate)
+{
+    sprag_system *system = &d->system;
+    memset(rate, 0, (size_t)system->equations * sizeof *rate);
+    for (int i = 0; i < system->points; i++) {
+        double impulse[6];
+        memcpy(d->slip[i], system->point[i].offset, sizeof d->slip[i]);
+        sprag_point_law(system, i, system->slip[i], d->stiction, NULL, impulse, d->slope[i]);
+    }
+    system->space->velocities(system, d->velocity, d->slip, rate);
+    system->moved = 0; // slopes are those at the points
+}
+
 sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *problem,
-                                   const sprag_stribeck_options *options,
-                                   const sprag_solution *solution, sprag_scratch *scratch)
+                                   const sprag_stribeck_options *options, sprag_solution *solution,
+                                   sprag_scratch *scratch)
 {
     *d = (sprag_derivative){.problem = problem, .scales = sprag_stribeck_scales(problem, options)};
     sprag_system *system = &d->system;
+    sprag_stats stats = {.factorizations = 1};
     sprag_result result =
         sprag_stribeck_assemble(problem, &d->scales, scratch, system, &d->node_of, &d->stiction);
     if (result != SPRAG_OK) {
@@ -29,23 +43,27 @@ sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *pro
     }
     d->velocity = SPRAG_TAKE(scratch, system->size, double);
     d->panel = SPRAG_TAKE_RAW(scratch, system->size, double[SPRAG_PANEL]);
+    d->slip = SPRAG_TAKE_RAW(scratch, system->points, double[6]);
     d->slope = SPRAG_TAKE(scratch, system->points, double[6][6]);
+    double *dv = SPRAG_TAKE_RAW(scratch, system->size, double);
+    double *rate = SPRAG_TAKE_RAW(scratch, system->equations, double);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
     sprag_assemble_start(system, problem, d->node_of, solution, d->velocity);
-    const double error = sprag_forces_place(system, d->stiction, d->velocity, &d->slip);
-    if (scratch->failed) {
-        return SPRAG_NO_MEMORY;
+    result = sprag_forces_iterate(system, d->stiction, options->tolerance, STRIBECK_FORCE_UPDATES,
+                                  false, d->velocity, dv, &stats);
+    if (result != SPRAG_OK) {
+        return result;
     }
-    if (!(error <= ERROR_MAX)) {
-        return SPRAG_NOT_CONVERGED;
+    save_base(d, rate);
+    result = sprag_system_factor(system, d->stiction, NULL);
+    if (result == SPRAG_OK && system->points == 0 && system->equations > 0) { // as in a step
+        sprag_newton_state state = {.v = d->velocity, .dv = dv};
+        result = sprag_newton_harden_rows(system, options->tolerance, d->stiction, &state, &stats);
     }
-    for (int i = 0; i < system->points; i++) {
-        double impulse[6];
-        sprag_point_law(system, i, system->slip[i], d->stiction, NULL, impulse, d->slope[i]);
-    }
-    return sprag_system_factor(system, d->stiction, NULL);
+    sprag_assemble_solution(system, problem, d->node_of, d->velocity, solution);
+    return result;
 }
 
 void sprag_derivative_add_body(const sprag_derivative *d, int body, const sprag_body *near,

@@ -32,13 +32,12 @@ typedef struct sprag_derivative {
     double (*panel)[SPRAG_PANEL]; // size: right-hand sides, in the order of elimination
 } sprag_derivative;
 
-// solution: of the problem, found with these options. All memory is in the scratch, and the problem
-// is used until the end. SPRAG_OK;
-// SPRAG_NOT_CONVERGED: momentum or laws do not hold within 1e-6 of the impulses;
-// SPRAG_SINGULAR: K has no inverse; SPRAG_NO_MEMORY.
+// solution: near that of the problem with these options, which replaces it, found by Newton's
+// method in the forces (forces.h). All memory is in the scratch, and the problem is used until the
+// end. SPRAG_OK; SPRAG_NOT_CONVERGED; SPRAG_SINGULAR: K has no inverse; SPRAG_NO_MEMORY.
 sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *problem,
-                                   const sprag_stribeck_options *options,
-                                   const sprag_solution *solution, sprag_scratch *scratch);
+                                   const sprag_stribeck_options *options, sprag_solution *solution,
+                                   sprag_scratch *scratch);
 
 // Each adds dr of what is a little displaced to `change`: bodies of the problem, N s, N m s; of a
 // body, its own.

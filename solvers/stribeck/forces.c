@@ -270,20 +270,6 @@ static void set_start(iterate *s)
     memcpy(s->rate, system->rate, (size_t)system->equations * sizeof *s->rate);
 }
 
-double sprag_forces_place(sprag_system *system, double stiction, double *v, double (**u)[6])
-{
-    iterate s = {.system = system, .stiction = stiction, .v = v};
-    if (!take(&s, system->scratch)) {
-        return INFINITY;
-    }
-    set_start(&s);
-    const double error = error_of(&s);
-    sprag_system_set_impulses(system, s.at, s.row_at);
-    system->moved = 0; // slopes are those at w
-    *u = s.slip;
-    return error;
-}
-
 // Every other update is taken half where they go back and forth, as between sliding either way.
 sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double tolerance,
                                   int updates, bool brief, double *v, double *dv,

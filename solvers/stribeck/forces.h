@@ -20,18 +20,13 @@
 // On bodies, from v (m/s, rad/s) and the impulses of the system. dv: size, scratch. tolerance: of
 // momentum and laws, relative to the impulses. brief: it ends where an update takes it farther from
 // the laws than its start, and takes a start without an update that is a hundred times nearer than
-// the tolerance only. SPRAG_OK: the system has the impulses at v. SPRAG_NOT_CONVERGED after so many
-// updates, SPRAG_SINGULAR, SPRAG_NO_MEMORY.
+// the tolerance only. SPRAG_OK: the system has the impulses at v, and is at the points w.
+// SPRAG_NOT_CONVERGED after so many updates, SPRAG_SINGULAR, SPRAG_NO_MEMORY.
 sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double tolerance,
                                   int updates, bool brief, double *v, double *dv,
                                   sprag_stats *stats);
 
-// Sets slip and rate of the system to w at v and the impulses of the system (points and equations),
-// which become g(w), and *u to the slips at v (points). Laws that are no springs stay at u. Returns
-// the error that an iteration ends at; out of memory, the scratch of the system has failed.
-double sprag_forces_place(sprag_system *system, double stiction, double *v, double (**u)[6]);
-
-// The same as sprag_forces_iterate without `brief`, then, if it fails, from what the interior-point
+// The same without `brief`, then, if it fails, from what the interior-point
 // method finds. softest: m/s, of sprag_interior_solve; updates: at most, of all.
 sprag_result sprag_forces_solve(sprag_system *system, double softest, double stiction,
                                 double tolerance, int updates, double *v, double *dv,
