@@ -314,14 +314,6 @@ sprag_result sprag_blocks_factor(sprag_blocks *blocks, bool symmetric)
     return symmetric ? factor_symmetric(blocks) : factor_general(blocks);
 }
 
-void sprag_blocks_forward(const sprag_blocks *blocks, int place, double *x)
-{
-    forward_cholesky(blocks->diagonal[place], x + 6 * place);
-    for (int p = blocks->start[place]; p < blocks->start[place + 1]; p++) {
-        subtract_apply(x + 6 * blocks->row[p], blocks->lower[p], x + 6 * place);
-    }
-}
-
 double sprag_blocks_orientation(const sprag_blocks *blocks)
 {
     bool negative = false;
@@ -374,7 +366,61 @@ void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x)
     solve(blocks, symmetric, x);
 }
 
-// ---- panels
+// ---- several right-hand sides
+
+// Divides six rows by L, whose diagonal holds inverses.
+static inline void forward_four(const double *restrict L, sprag_four *restrict x)
+{
+    for (int k = 0; k < 6; k++) {
+        x[k] *= L[7 * k];
+        for (int i = k + 1; i < 6; i++) {
+            x[i] -= L[6 * i + k] * x[k];
+        }
+    }
+}
+
+// y -= A x
+static inline void subtract_apply_four(sprag_four *restrict y, const double *restrict A,
+                                       const sprag_four *restrict x)
+{
+    for (int i = 0; i < 6; i++) {
+        sprag_four sum = A[6 * i] * x[0];
+        for (int j = 1; j < 6; j++) {
+            sum += A[6 * i + j] * x[j];
+        }
+        y[i] -= sum;
+    }
+}
+
+SPRAG_VECTORS
+static int forward(const sprag_blocks *blocks, int first, int second, double *x, int *place,
+                   double (*part)[6][SPRAG_FORWARD])
+{
+    sprag_four *X = (sprag_four *)x;
+    int count = 0;
+    while (first < blocks->n || second < blocks->n) {
+        int k = first < second ? first : second, next = sprag_blocks_parent(blocks, k);
+        sprag_four here[6];
+        memcpy(here, X + 6 * k, sizeof here);
+        memset(X + 6 * k, 0, sizeof here);
+        forward_four(blocks->diagonal[k], here);
+        for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
+            subtract_apply_four(X + 6 * blocks->row[p], blocks->lower[p], here);
+        }
+        memcpy(part[count], here, sizeof here);
+        place[count++] = k;
+        next = next < 0 ? blocks->n : next;
+        first = first == k ? next : first;
+        second = second == k ? next : second;
+    }
+    return count;
+}
+
+int sprag_blocks_forward(const sprag_blocks *blocks, int first, int second, double *x, int *place,
+                         double (*part)[6][SPRAG_FORWARD])
+{
+    return forward(blocks, first, second, x, place, part);
+}
 
 typedef double panel_row __attribute__((vector_size(8 * SPRAG_PANEL), aligned(8), may_alias));
 

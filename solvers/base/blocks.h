@@ -52,10 +52,15 @@ int sprag_blocks_find(const sprag_blocks *blocks, int i, int j);
 // positive.
 sprag_result sprag_blocks_factor(sprag_blocks *blocks, bool symmetric);
 
-// One column of the forward solve of a symmetric matrix: x (6 n, in the order of elimination) keeps
-// its part at `place`, divided, and loses what that adds to later places. A right-hand side that is
-// zero but at one place stays zero but at that place's parents.
-void sprag_blocks_forward(const sprag_blocks *blocks, int place, double *x);
+// Right-hand sides that sprag_blocks_forward solves at once.
+enum { SPRAG_FORWARD = 4 };
+
+// The forward solve of a symmetric matrix: L^-1 x. x: 6 n rows of SPRAG_FORWARD, in the order of
+// elimination, zero but at two places (n: none). What is not zero in the solution lies at these
+// places and their parents: lists them, with 6 rows of the solution each. Leaves x zero. Returns
+// the number of places.
+int sprag_blocks_forward(const sprag_blocks *blocks, int first, int second, double *x, int *place,
+                         double (*part)[6][SPRAG_FORWARD]);
 
 // The next place that a forward solve from `place` reaches; -1: none.
 int sprag_blocks_parent(const sprag_blocks *blocks, int place);

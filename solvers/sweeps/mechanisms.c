@@ -7,6 +7,7 @@
 #include "sweeps_constants.h"
 #include "symmetric3.h"
 #include "vectors.h"
+#include "vectors6.h"
 
 // ---- finding them
 
@@ -128,7 +129,7 @@ bool mechanisms_find(sweeps *s, sprag_scratch *scratch)
     all->wanted = SPRAG_TAKE(scratch, rows, double);
     all->yield = SPRAG_TAKE(scratch, rows, double);
     all->shift = SPRAG_TAKE(scratch, rows, double);
-    all->work = SPRAG_TAKE(scratch, 18 * ((size_t)nodes + 1), double);
+    all->work = SPRAG_TAKE(scratch, 6 * SPRAG_FORWARD * ((size_t)nodes + 1), double);
     if (scratch->failed) {
         return false;
     }
@@ -182,21 +183,42 @@ int mechanisms_add_port(sweeps *s, int rows, const int node[2], const double (*j
 
 // ---- factors
 
-// A block += J' J / yield
-static void add_row(sprag_blocks *blocks, const double *Ja, const double *Jb, int a, int b,
-                    double slope)
+// block += a' slope b
+static inline __attribute__((always_inline)) void add_row(double *block, const double a[6],
+                                                          double slope, const double b[6])
 {
-    double *to = blocks->diagonal[blocks->rank[a]];
-    if (a != b) {
-        int k = sprag_blocks_find(blocks, a, b);
-        to = blocks->lower[k];
-        if (blocks->rank[a] < blocks->rank[b]) {
-            return; // the transposed block is the lower one
-        }
-    }
     for (int i = 0; i < 6; i++) {
-        for (int j = 0; j < 6; j++) {
-            to[6 * i + j] += Ja[i] * slope * Jb[j];
+        vector6 sum;
+        load6(&sum, block + 6 * i);
+        add6(&sum, a[i] * slope, b);
+        store6(block + 6 * i, &sum);
+    }
+}
+
+// Adds J' J / yield of all rows.
+SPRAG_VECTORS
+static void add_rows(sweeps *s, mechanism *m)
+{
+    const sweeps_mechanisms *all = s->mechanisms;
+    sprag_blocks *blocks = &m->blocks;
+    for (int r = 0; r < m->rows; r++) {
+        const sprag_row *row = &s->problem->row[m->row[r]];
+        const double yield = all->yield[m->row[r]] = sprag_row_yield(&s->soft, s->problem, row);
+        const double(*J)[6] = row->jacobian, slope = 1 / yield;
+        const int a = moving_node(s, row->body[0]), b = moving_node(s, row->body[1]);
+        if (!isfinite(yield)) {
+            continue;
+        }
+        if (a >= 0) {
+            add_row(blocks->diagonal[blocks->rank[all->local[a]]], J[0], slope, J[0]);
+        }
+        if (b >= 0) {
+            add_row(blocks->diagonal[blocks->rank[all->local[b]]], J[1], slope, J[1]);
+        }
+        if (a >= 0 && b >= 0) {
+            const int i = all->local[a], j = all->local[b];
+            const bool late = blocks->rank[j] > blocks->rank[i]; // of the lower block's rows
+            add_row(blocks->lower[sprag_blocks_find(blocks, i, j)], J[late], slope, J[!late]);
         }
     }
 }
@@ -234,19 +256,7 @@ static sprag_result factor(sweeps *s, mechanism *m, sprag_scratch *scratch)
         }
         sprag_symmetrise3(to + 6 * 3 + 3, 6);
     }
-    for (int r = 0; r < m->rows; r++) {
-        const sprag_row *row = &s->problem->row[m->row[r]];
-        double yield = all->yield[m->row[r]] = sprag_row_yield(&s->soft, s->problem, row);
-        for (int side = 0; side < 2 && isfinite(yield); side++) {
-            for (int other = 0; other < 2; other++) {
-                int a = moving_node(s, row->body[side]), b = moving_node(s, row->body[other]);
-                if (a >= 0 && b >= 0) {
-                    add_row(&m->blocks, row->jacobian[side], row->jacobian[other], all->local[a],
-                            all->local[b], 1 / yield);
-                }
-            }
-        }
-    }
+    add_rows(s, m);
     return sprag_blocks_factor(&m->blocks, true);
 }
 
@@ -259,29 +269,16 @@ static void solve_forward(sweeps *s, sweeps_port *port)
     for (int side = 0; side < 2; side++) {
         if (port->node[side] >= 0) {
             place[side] = blocks->rank[all->local[port->node[side]]];
-            for (int k = 0; k < port->rows; k++) {
-                add_scaled(all->work + 6 * (k * blocks->n + place[side]), 1,
-                           port->jacobian[side][k], 6);
+            double *x = all->work + 6 * SPRAG_FORWARD * place[side];
+            for (int k = 0; k < 6 * port->rows; k++) {
+                x[k % 6 * SPRAG_FORWARD + k / 6] += port->jacobian[side][k / 6][k % 6];
             }
         }
     }
     port->first = all->paths;
-    while (place[0] < blocks->n || place[1] < blocks->n) {
-        int k = place[0] < place[1] ? place[0] : place[1];
-        all->path[all->paths] = k;
-        for (int r = 0; r < port->rows; r++) {
-            double *x = all->work + 6 * r * blocks->n;
-            sprag_blocks_forward(blocks, k, x);
-            memcpy(all->forward[all->paths][r], x + 6 * k, 6 * sizeof *x);
-            memset(x + 6 * k, 0, 6 * sizeof *x);
-        }
-        all->paths++;
-        int next = sprag_blocks_parent(blocks, k);
-        for (int side = 0; side < 2; side++) {
-            place[side] = place[side] == k ? next < 0 ? blocks->n : next : place[side];
-        }
-    }
-    port->places = all->paths - port->first;
+    port->places = sprag_blocks_forward(blocks, place[0], place[1], all->work,
+                                        all->path + all->paths, all->forward + all->paths);
+    all->paths += port->places;
 }
 
 sprag_result mechanisms_factor(sweeps *s, sprag_scratch *scratch)
@@ -324,8 +321,8 @@ sprag_result mechanisms_factor(sweeps *s, sprag_scratch *scratch)
         }
     }
     s->port_rows = rows;
-    all->path = SPRAG_TAKE(scratch, room, int);
-    all->forward = SPRAG_TAKE(scratch, room, double[3][6]);
+    all->path = SPRAG_TAKE_RAW(scratch, room, int);
+    all->forward = SPRAG_TAKE_RAW(scratch, room, double[6][SPRAG_FORWARD]);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
@@ -335,83 +332,93 @@ sprag_result mechanisms_factor(sweeps *s, sprag_scratch *scratch)
     return SPRAG_OK;
 }
 
-void mechanisms_port_inverse_mass(const sweeps *s, int p, double W[3][3])
+// W += A' B, row by row: columns of B at once.
+static inline __attribute__((always_inline)) void
+add_product(sprag_four W[3], const double A[6][SPRAG_FORWARD], const double B[6][SPRAG_FORWARD])
 {
-    const sweeps_port *port = &s->port[p];
-    for (int i = 0; i < port->rows; i++) {
-        for (int j = i; j < port->rows; j++) {
-            double sum = 0;
-            for (int k = port->first; k < port->first + port->places; k++) {
-                sum += dot6(s->mechanisms->forward[k][i], s->mechanisms->forward[k][j]);
-            }
-            W[i][j] = W[j][i] = sum;
-        }
+    const sprag_four *b = (const sprag_four *)B;
+    for (int i = 0; i < 3; i++) {
+        W[i] += (A[0][i] * b[0] + A[1][i] * b[1] + A[2][i] * b[2]) +
+                (A[3][i] * b[3] + A[4][i] * b[4] + A[5][i] * b[5]);
     }
 }
 
-static void turn(double row[3][6], const double basis[2][2])
+SPRAG_VECTORS
+static void port_inverse_mass(const sweeps *s, const sweeps_port *port, sprag_four W[3])
 {
-    for (int k = 0; k < 6; k++) {
-        double u = row[1][k], v = row[2][k];
-        row[1][k] = basis[0][0] * u + basis[0][1] * v;
-        row[2][k] = basis[1][0] * u + basis[1][1] * v;
+    for (int k = port->first; k < port->first + port->places; k++) {
+        const double(*z)[SPRAG_FORWARD] = (const double(*)[SPRAG_FORWARD])s->mechanisms->forward[k];
+        add_product(W, z, z);
     }
+}
+
+void mechanisms_port_inverse_mass(const sweeps *s, int p, double W[3][3])
+{
+    sprag_four sum[3] = {{0}};
+    port_inverse_mass(s, &s->port[p], sum);
+    for (int i = 0; i < 3; i++) {
+        memcpy(W[i], &sum[i], sizeof W[i]);
+    }
+}
+
+static void turn(double *u, double *v, const double basis[2][2])
+{
+    const double a = *u, b = *v;
+    *u = basis[0][0] * a + basis[0][1] * b;
+    *v = basis[1][0] * a + basis[1][1] * b;
 }
 
 void mechanisms_turn_port(sweeps *s, int p, const double basis[2][2])
 {
     sweeps_port *port = &s->port[p];
-    turn(port->jacobian[0], basis);
-    turn(port->jacobian[1], basis);
-    for (int k = port->first; k < port->first + port->places; k++) {
-        turn(s->mechanisms->forward[k], basis);
-    }
-}
-
-// Adds the part of one place to J A^-1 J' of two ports.
-static inline __attribute__((always_inline)) void
-add_place(const double (*a)[6], const double (*b)[6], int rows, int columns, double *to, int stride)
-{
-    for (int i = 0; i < rows; i++) {
-        for (int j = 0; j < columns; j++) {
-            to[i * stride + j] += dot6(a[i], b[j]);
+    for (int side = 0; side < 2; side++) {
+        for (int k = 0; k < 6; k++) {
+            turn(&port->jacobian[side][1][k], &port->jacobian[side][2][k], basis);
         }
     }
+    for (int k = 6 * port->first; k < 6 * (port->first + port->places); k++) {
+        double *row = s->mechanisms->forward[k / 6][k % 6];
+        turn(&row[1], &row[2], basis);
+    }
 }
 
+// J A^-1 J' of all pairs of ports.
 SPRAG_VECTORS
 static void couple(const sweeps *s, const mechanism *m, int *at_place)
 {
     const sweeps_mechanisms *all = s->mechanisms;
+    const long stride = m->stride;
     for (int p = 0; p < m->ports; p++) {
         const sweeps_port *a = &s->port[m->port[p]];
+        double *row = m->delassus + (a->at - m->first) * stride;
+        double *column = m->delassus + (a->at - m->first);
         for (int k = a->first; k < a->first + a->places; k++) {
             at_place[all->path[k]] = k;
         }
         for (int q = p; q < m->ports; q++) {
             const sweeps_port *b = &s->port[m->port[q]];
-            double *to = m->delassus + (long)(a->at - m->first) * m->stride + b->at - m->first;
+            const int at = b->at - m->first;
+            sprag_four W[3] = {{0}};
             for (int k = b->first; k < b->first + b->places; k++) {
                 int other = at_place[all->path[k]];
-                if (other < 0) {
-                    continue;
+                if (other >= 0) {
+                    add_product(W, (const double(*)[SPRAG_FORWARD])all->forward[other],
+                                (const double(*)[SPRAG_FORWARD])all->forward[k]);
                 }
-                const double(*za)[6] = (const double(*)[6])all->forward[other];
-                const double(*zb)[6] = (const double(*)[6])all->forward[k];
-                if (a->rows == 3 && b->rows == 3) {
-                    add_place(za, zb, 3, 3, to, m->stride);
-                } else {
-                    add_place(za, zb, a->rows, b->rows, to, m->stride);
+            }
+            for (int i = 0; i < a->rows; i++) {
+                for (int j = 0; j < b->rows; j++) {
+                    row[i * stride + at + j] = column[(at + j) * stride + i] = W[i][j];
                 }
+            }
+        }
+        for (int i = 0; i < a->rows; i++) {
+            for (long j = m->width; j < stride; j++) {
+                row[i * stride + j] = 0;
             }
         }
         for (int k = a->first; k < a->first + a->places; k++) {
             at_place[all->path[k]] = -1;
-        }
-    }
-    for (int i = 0; i < m->width; i++) {
-        for (int j = i + 1; j < m->width; j++) {
-            m->delassus[(long)j * m->stride + i] = m->delassus[(long)i * m->stride + j];
         }
     }
 }
@@ -425,7 +432,7 @@ bool mechanisms_couple(sweeps *s, sprag_scratch *scratch)
     }
     for (int m = 0; m < all->count && !scratch->failed; m++) {
         all->of[m].delassus =
-            SPRAG_TAKE(scratch, (long)all->of[m].width * all->of[m].stride, double);
+            SPRAG_TAKE_RAW(scratch, (long)all->of[m].width * all->of[m].stride, double);
         if (all->of[m].delassus) {
             couple(s, &all->of[m], at_place);
         }
@@ -444,27 +451,33 @@ double mechanisms_entries(const sweeps *s)
 
 // ---- velocities
 
-// bias - J v of a row that holds a mechanism, m/s, with what is taken back of its yield.
-static double row_error(const sweeps *s, int i)
+// bias - J v of a row that holds a mechanism, m/s, with what is taken back of its yield. v: of the
+// nodes; NULL: they stand still.
+static double row_error(const sweeps *s, int i, const batch_velocity *v)
 {
     const sprag_row *row = &s->problem->row[i];
     double error = row->bias + s->mechanisms->shift[i];
     for (int side = 0; side < 2; side++) {
         int node = moving_node(s, row->body[side]);
-        if (node >= 0) {
-            const double *v = s->x.v[node];
-            error -= dot3(row->jacobian[side], v) + dot3(row->jacobian[side] + 3, v + 4);
-        } else if (row->body[side] != SPRAG_STATIC) {
+        if (node >= 0 && v) {
+            const double *of = v[node];
+            error -= dot3(row->jacobian[side], of) + dot3(row->jacobian[side] + 3, of + 4);
+        } else if (node < 0 && row->body[side] != SPRAG_STATIC) {
             error -= dot6(row->jacobian[side], s->problem->body[row->body[side]].velocity);
         }
     }
     return error;
 }
 
-double mechanisms_row_impulse(const sweeps *s, int i)
+static double row_impulse(const sweeps *s, int i, const batch_velocity *v)
 {
     double yield = s->mechanisms->yield[i];
-    return isfinite(yield) ? row_error(s, i) / yield : 0;
+    return isfinite(yield) ? row_error(s, i, v) / yield : 0;
+}
+
+double mechanisms_row_impulse(const sweeps *s, int i)
+{
+    return row_impulse(s, i, (const batch_velocity *)s->x.v);
 }
 
 // Momentum of a mechanism without the forces of its rows (but for what their bias gives), N s.
@@ -492,17 +505,15 @@ static void set_momentum(const sweeps *s, const mechanism *m, double *right)
     }
 }
 
-// Velocities of the bodies of a mechanism.
-static void move(sweeps *s, mechanism *m, double *right)
+// Velocities of the bodies of a mechanism, by its momentum and what its rows ask for where the
+// bodies stand still. right: 6 nodes.
+static void move(sweeps *s, mechanism *m, const double *momentum, double *right)
 {
     const sweeps_mechanisms *all = s->mechanisms;
-    set_momentum(s, m, right);
-    for (int n = 0; n < m->nodes; n++) {
-        memset(s->x.v[m->node[n]], 0, sizeof s->x.v[0]);
-    }
+    memcpy(right, momentum, 6 * (size_t)m->nodes * sizeof *right);
     for (int r = 0; r < m->rows; r++) {
         const sprag_row *row = &s->problem->row[m->row[r]];
-        double impulse = mechanisms_row_impulse(s, m->row[r]); // where the bodies stand still
+        double impulse = row_impulse(s, m->row[r], NULL);
         for (int side = 0; side < 2; side++) {
             int node = moving_node(s, row->body[side]);
             if (node >= 0) {
@@ -542,15 +553,17 @@ void mechanisms_balance(sweeps *s)
         if (m->wide) {
             continue;
         }
-        move(s, m, all->work);
+        double *momentum = all->work, *right = momentum + 6 * m->nodes;
+        set_momentum(s, m, momentum);
+        move(s, m, momentum, right);
         for (int r = 0; r < m->rows; r++) {
             int row = m->row[r];
             double yield = all->yield[row];
             double own = yield - s->problem->row[row].compliance / s->problem->step;
             all->shift[row] = isfinite(yield) ? own * mechanisms_row_impulse(s, row) : 0;
         }
-        move(s, m, all->work);
-        memset(all->work, 0, 6 * (size_t)m->nodes * sizeof *all->work);
+        move(s, m, momentum, right);
+        memset(momentum, 0, 12 * (size_t)m->nodes * sizeof *momentum);
     }
     set_port_velocities(s);
 }

@@ -52,9 +52,9 @@ struct sweeps_mechanisms {
     double *wanted;    // rows of the problem that hold a wide one, N s
     double *yield;     // rows of the problem, m/s per N s
     double *shift;     // rows of the problem, m/s: their yield that is taken back
-    double *work;      // 6 (nodes + 1) x 3
+    double *work;      // 6 (nodes + 1) x SPRAG_FORWARD
     int *path;
-    double (*forward)[3][6]; // of the path
+    double (*forward)[6][SPRAG_FORWARD]; // of the path: one port a column
     int paths;
 };
 

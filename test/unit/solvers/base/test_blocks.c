@@ -416,6 +416,47 @@ START_TEST(panels_of_right_hand_sides)
 }
 END_TEST
 
+// |L^-1 b|^2 = b' A^-1 b, column by column, for b at two places or one (second: n).
+START_TEST(forward_solves_from_two_places)
+{
+    static double right[6 * NODES_MAX][SPRAG_FORWARD], part[NODES_MAX][6][SPRAG_FORWARD];
+    int place[NODES_MAX];
+    chance c = {15};
+    make_shape(_i);
+    fill_dense(&c, true, 1e-2, 10);
+    analyse();
+    ck_assert_int_eq(factor_and_solve(true), SPRAG_OK);
+    for (int trial = 0; trial < (g.n ? 10 : 0); trial++) {
+        const int first = pick(&c, g.n), second = pick(&c, g.n + 1);
+        const int rank[2] = {blocks.rank[first], second < g.n ? blocks.rank[second] : g.n};
+        static double b_of[6 * NODES_MAX][SPRAG_FORWARD];
+        for (int i = 0; i < 6 * g.n; i++) {
+            for (int k = 0; k < SPRAG_FORWARD; k++) {
+                const bool here = i / 6 == rank[0] || i / 6 == rank[1];
+                b_of[i][k] = right[i][k] = here ? uniform(&c, -1, 1) : 0;
+            }
+        }
+        const int count = sprag_blocks_forward(&blocks, rank[0], rank[1], right[0], place, part);
+        for (int k = 0; k < SPRAG_FORWARD; k++) {
+            double sum = 0, by_solve = 0;
+            for (int i = 0; i < 6 * g.n; i++) {
+                x[6 * blocks.body[i / 6] + i % 6] = b_of[i][k];
+                ck_assert_double_eq(right[i][k], 0);
+            }
+            memcpy(oracle, x, sizeof oracle);
+            sprag_blocks_solve(&blocks, true, x);
+            for (int i = 0; i < 6 * g.n; i++) {
+                by_solve += x[i] * oracle[i];
+            }
+            for (int p = 0; p < 6 * count; p++) {
+                sum += part[p / 6][p % 6][k] * part[p / 6][p % 6][k];
+            }
+            ck_assert_double_eq_tol(sum / by_solve, 1, 1e-11);
+        }
+    }
+}
+END_TEST
+
 // A factorisation does not depend on the one before, of either kind.
 START_TEST(one_analysis_serves_many_matrices)
 {
@@ -629,9 +670,9 @@ int main(void)
         {symmetric_and_general_agree, SHAPES}, {stays_stable_when_badly_scaled, 8 * SHAPES},
         {pivots_inside_the_diagonal_blocks, SHAPES},
         {many_right_hand_sides_by_one_factorisation, 1}, {panels_of_right_hand_sides, SHAPES},
-        {one_analysis_serves_many_matrices, 1}, {names_an_entry_that_is_not_finite, 3},
-        {names_a_matrix_that_is_not_definite, 40}, {names_a_row_of_zeros, 40},
-        {names_bodies_without_constraint, 1});
+        {forward_solves_from_two_places, SHAPES}, {one_analysis_serves_many_matrices, 1},
+        {names_an_entry_that_is_not_finite, 3}, {names_a_matrix_that_is_not_definite, 40},
+        {names_a_row_of_zeros, 40}, {names_bodies_without_constraint, 1});
     ADD_TESTS_WITH(suite, "pattern", NULL, free_scratch, {trees_do_not_fill, 15},
                    {dense_is_full, 1}, {edges_count_once, 1},
                    {a_grid_fills_less_than_half_its_band, 1}, {the_pattern_is_consistent, SHAPES},
