@@ -108,6 +108,18 @@ typedef struct ode_stiffened_distance {
     double stored, share; // as ode_stiffened_body's
 } ode_stiffened_distance;
 
+// A joint with a lever: its rows have two linear parts or more, or hold a distance.
+typedef struct ode_loaded_joint {
+    sprag_row *row;                 // its first row with a linear part
+    int rows;                       // to the last of these
+    int linear;                     // of which so many follow one another
+    double lever[2][3];             // m, centre of the body to the anchor; 0 of the world's
+    int part[2];                    // parts that its force loads; -1: none
+    double arm[2][3];               // m, from their centres to where the force is a stiffness
+    int older;                      // joint in the list of one of its parts; -1: none
+    enum { NO_ARC, PART, ARC } arc; // how far it looks ahead
+} ode_loaded_joint;
+
 // A body that spins fast about a principal axis (spin_step.c).
 typedef struct ode_spin {
     int body;       // of the island
@@ -139,10 +151,10 @@ typedef struct ode_problem {
     int stiffened_bodies;
     ode_stiffened_distance *stiffened_distance; // in the order of their joints
     int stiffened_distances;
-    int joint_rows;                  // rows of joints: those of stiffened distances are behind them
-    int distances;                   // joints that hold a distance; each has room for two more rows
-    struct ode_load *load;           // of each body; NULL: not known
-    struct ode_loaded_joint *loaded; // joints with levers, by rows
+    int joint_rows;           // rows of joints: those of stiffened distances are behind them
+    int distances;            // joints that hold a distance; each has room for two more rows
+    struct ode_load *load;    // of each body; NULL: not known
+    ode_loaded_joint *loaded; // joints with levers, by rows
     int loadeds;
     int *group;           // of the world and each body, see sprag_ode_group()
     ode_part *part;       // the world's, and one of each body; NULL: no joint makes any
@@ -254,6 +266,9 @@ void sprag_ode_spin(ode_problem *pulled, sprag_scratch *scratch);
 // Moves a body to the end of the step, from its velocity in that frame. dxStepBody over no time
 // is to follow, for geoms, the moved callback and damping. So it is for sprag_ode_fly.
 void sprag_ode_turn_with_axis(dBodyID body, const double axis[3], dReal step);
+
+// Slows v down to the body's greatest angular velocity. false: it is no greater.
+bool sprag_ode_cap_turn(dBodyID body, double v[6]);
 
 // Moves a body without contacts and rows over the step. body: as it was pulled. false: it does not
 // tumble, and nothing is done.
@@ -371,7 +386,7 @@ bool sprag_ode_distances_have_grown(const ode_problem *pulled);
 // The lever (m) of a joint that holds a distance on body `side` of its row. false: it holds none.
 bool sprag_ode_lever_of_distance(const ode_problem *pulled, int row, int side, double lever[3]);
 
-// m/s^2, at which its anchors' motion across it makes a distance longer.
+// m/s^2, at which its anchors' motion across it, by the solution, makes a distance longer.
 double sprag_ode_swing_of_distance(const ode_problem *pulled, int row);
 
 // ---- load_energy.c
@@ -380,13 +395,21 @@ double sprag_ode_swing_of_distance(const ode_problem *pulled, int row);
 // their shares in the next step. false: it is too much for that.
 bool sprag_ode_charge_loads(ode_problem *pulled);
 
-// Adds what of a row's bias (times step, m) the program has opened since the last step. own: m, the
-// most that the bodies themselves open.
-void sprag_ode_add_opened(ode_mending *mending, double now, double own);
+// ---- load_opened.c
+
+// Finds what of the rows' bias the program has opened, before the first solve of a step.
+void sprag_ode_find_opened(ode_problem *pulled);
+
+// m/s, at which the solution mends what the program has opened of a row.
+double sprag_ode_mended(const ode_problem *pulled, int row);
 
 // Rows ask for no velocity, but to mend what the program has opened. A stop throws its bodies back,
 // at most as fast as they came.
 void sprag_ode_mend_nothing(ode_problem *pulled);
+
+// Sets what the rows are to mend in the next step, by the solution with which the bodies move. Caps
+// its turns as ODE will.
+void sprag_ode_expect_mending(ode_problem *pulled);
 
 // ---- touches.c
 

@@ -8,9 +8,7 @@
 // in a chain under 100 kg won half of the energy.
 //
 // Springs (rows with a CFM above load_spring) and motors do work of their own. So does the program
-// where it opens a joint: a winch moves an anchor, a stop, or a body. The error that a joint will
-// have after the step is known but for the turns of its bodies; what it has beyond that at the next
-// step's start, the program has opened, and it is mended without being charged, also in a second
+// where it opens a joint (load_opened.c): that is mended without being charged, also in a second
 // solve.
 //
 // With u = 0, no look ahead and no mending, nothing can be won: the step is then the nearest
@@ -100,8 +98,8 @@ static void add_rows(account *sum, const ode_problem *pulled)
                 sum->won += impulse * work(pulled, row->body, J, true);
             }
             sum->driven += 0.5 * impulse * pulled->ahead[i];
-            if (i < pulled->joint_rows) {
-                sum->won -= pulled->solution.row_force[i] * pulled->mending[i].opened;
+            if (i < pulled->joint_rows && pulled->mending[i].opened != 0) {
+                sum->won -= impulse * sprag_ode_mended(pulled, i);
             }
         }
     }
@@ -168,32 +166,10 @@ static void settle(double *stored, double *share, double kept, double factor)
     *share = next > load_least_share ? (next < 1 ? next : 1) : load_least_share;
 }
 
-// Sets what each row is to mend in the next step, if the program opens nothing: its bias follows
-// its error, of which the world's ERP is mended in a step, but for what looks ahead.
-static void expect_mending(ode_problem *pulled)
-{
-    const double step = pulled->problem.step, erp = pulled->erp;
-    for (int i = 0; i < pulled->joint_rows; i++) {
-        const sprag_row *row = &pulled->row[i];
-        ode_mending *mending = &pulled->mending[i];
-        const double bias = row->bias - pulled->ahead[i], force = pulled->solution.row_force[i];
-        const bool bound = force <= row->lo || force >= row->hi;
-        const double rate = bound || pulled->solve == ODE_WON
-                                ? sprag_ode_rate(pulled, row, &pulled->solution)
-                                : bias - row->compliance * force;
-        mending->step = step;
-        mending->expected = step * (bias - erp * rate);
-        mending->opened *= bias != 0 ? fmax(0, 1 - erp * rate / bias) : 0;
-    }
-}
-
 bool sprag_ode_charge_loads(ode_problem *pulled)
 {
     account sum = {0};
     if (pulled->stiffened_bodies + pulled->stiffened_distances == 0) {
-        if (pulled->knows_opened) {
-            expect_mending(pulled);
-        }
         return true;
     }
     for (int i = 0, at = 0; i < pulled->problem.bodies; i++) {
@@ -224,31 +200,5 @@ bool sprag_ode_charge_loads(ode_problem *pulled)
     }
     pulled->won = sum.won;
     pulled->may_win = fmax(0, sum.before) + load_most_gain * energy(pulled);
-    if (pulled->solve != ODE_WON && sum.won > pulled->may_win) {
-        return false;
-    }
-    expect_mending(pulled);
-    return true;
-}
-
-void sprag_ode_add_opened(ode_mending *mending, double now, double own)
-{
-    const double change = now - mending->expected, more = fabs(change) - own;
-    const double opened = mending->opened + (more > 0 ? copysign(more, change) : 0);
-    mending->opened = now > 0 ? fmax(0, fmin(opened, now)) : fmin(0, fmax(opened, now));
-}
-
-void sprag_ode_mend_nothing(ode_problem *pulled)
-{
-    for (int i = 0; i < pulled->joint_rows; i++) {
-        sprag_row *row = &pulled->row[i];
-        if (!row->drives) {
-            const double bias = row->bias, back = -sprag_ode_rate(pulled, row, NULL);
-            const double opened = pulled->mending[i].opened / pulled->problem.step;
-            row->bias = row->lo == 0   ? fmin(bias, fmax(opened, back))
-                        : row->hi == 0 ? fmax(bias, fmin(opened, back))
-                                       : opened;
-            pulled->ahead[i] = row->bias - bias;
-        }
-    }
+    return pulled->solve == ODE_WON || sum.won <= pulled->may_win;
 }

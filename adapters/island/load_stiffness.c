@@ -51,18 +51,6 @@ typedef struct ode_load {
     double inward;  // s
 } load;
 
-// A joint with a lever: its rows have two linear parts or more, or hold a distance.
-typedef struct ode_loaded_joint {
-    sprag_row *row;                 // its first row with a linear part
-    int rows;                       // to the last of these
-    int linear;                     // of which so many follow one another
-    double lever[2][3];             // m, centre of the body to the anchor; 0 of the world's
-    int part[2];                    // parts that its force loads; -1: none
-    double arm[2][3];               // m, from their centres to where the force is a stiffness
-    int older;                      // joint in the list of one of its parts; -1: none
-    enum { NO_ARC, PART, ARC } arc; // how far it looks ahead
-} loaded_joint;
-
 // ---- one joint
 
 static bool is_zero(const double e[3])
@@ -92,7 +80,7 @@ static void find_lever_of_two(const double *a, const double *b, double r[3])
 }
 
 // Finds the rows of a joint with linear parts, from its first row on. Returns the number of all.
-static int find_rows(const ode_problem *pulled, int first, loaded_joint *joint)
+static int find_rows(const ode_problem *pulled, int first, ode_loaded_joint *joint)
 {
     const dJointID *id = &pulled->row_joint[first], *last = pulled->row_joint + pulled->joint_rows;
     sprag_row *row = &pulled->row[first], *from = row, *end = row;
@@ -114,7 +102,7 @@ static int find_rows(const ode_problem *pulled, int first, loaded_joint *joint)
 // The linear parts are unit vectors e at right angles to one another. Of a single one the lever is
 // not known along it, and nothing else counts: ODE knows it of joints that hold a distance, others
 // have none.
-static bool find_levers(const ode_problem *pulled, loaded_joint *joint)
+static bool find_levers(const ode_problem *pulled, ode_loaded_joint *joint)
 {
     const sprag_row *row = joint->row;
     bool any = joint->linear > 1;
@@ -134,7 +122,7 @@ static bool find_levers(const ode_problem *pulled, loaded_joint *joint)
 }
 
 // N, on the first body of a joint. row_force: of all rows; NULL: those of the last step.
-static void find_force(const ode_problem *pulled, const loaded_joint *joint,
+static void find_force(const ode_problem *pulled, const ode_loaded_joint *joint,
                        const double *row_force, double force[3])
 {
     const double *of = row_force ? row_force + (joint->row - pulled->row) : NULL;
@@ -184,7 +172,7 @@ static bool form_loops(const ode_problem *pulled)
 // at its own anchor their forces are a torque on both together, which brakes every turn of the
 // whole; so both act at the middle between their anchors. (To mend the way between these as ODE
 // does, by its turn before the step as well, wins energy.)
-static void hold_in_the_middle(const ode_problem *pulled, loaded_joint *joint)
+static void hold_in_the_middle(const ode_problem *pulled, ode_loaded_joint *joint)
 {
     const int *body = joint->row->body;
     if (joint->linear == 3 && body[1] != SPRAG_STATIC) {
@@ -229,7 +217,7 @@ static void set_turn(load *to, const double w[3], const double *axis, double ste
 }
 
 // m/s, at which the anchors part, without what mends their gap.
-static void find_rate(const ode_problem *pulled, const loaded_joint *joint, double rate[3])
+static void find_rate(const ode_problem *pulled, const ode_loaded_joint *joint, double rate[3])
 {
     for (int i = 0; i < joint->rows; i++) {
         const sprag_row *row = &joint->row[i];
@@ -243,7 +231,7 @@ static void find_rate(const ode_problem *pulled, const loaded_joint *joint, doub
 // Of islands without loads: joints go a share of their way, and no farther than their anchors part
 // at the start, as those of bodies on a circle do after a step on its tangent. The whole way would
 // win energy, which load_energy.c does not watch there.
-static double share_of_way(const ode_problem *pulled, loaded_joint *joint, const double way[3])
+static double share_of_way(const ode_problem *pulled, ode_loaded_joint *joint, const double way[3])
 {
     double rate[3] = {0}, square = dot3(way, way);
     find_rate(pulled, joint, rate);
@@ -263,7 +251,7 @@ bool sprag_ode_arcs_differ(const ode_problem *a, const ode_problem *b)
 }
 
 // share: of the way; 0: by share_of_way().
-static void look_ahead_of_joint(const ode_problem *pulled, loaded_joint *joint, double share)
+static void look_ahead_of_joint(const ode_problem *pulled, ode_loaded_joint *joint, double share)
 {
     const int *body = joint->row->body;
     double way[3] = {0};
@@ -293,7 +281,7 @@ static void look_ahead_of_joint(const ode_problem *pulled, loaded_joint *joint, 
 // later part, as a body of many joints mostly comes before those it holds.
 static void find_arms(const ode_problem *pulled, int at, int *newest)
 {
-    loaded_joint *joint = &pulled->loaded[at];
+    ode_loaded_joint *joint = &pulled->loaded[at];
     int *part = joint->part;
     for (int side = 0; side < 2; side++) {
         const int body = joint->row->body[side];
@@ -311,7 +299,7 @@ static void find_arms(const ode_problem *pulled, int at, int *newest)
     } else if (newest && joint->linear > 1) {
         int *list = &newest[part[0] > part[1] ? part[0] : part[1]];
         for (int i = *list; i >= 0; i = pulled->loaded[i].older) {
-            const loaded_joint *other = &pulled->loaded[i];
+            const ode_loaded_joint *other = &pulled->loaded[i];
             bool same = other->part[0] == part[0] && other->part[1] == part[1];
             if (same || (other->part[0] == part[1] && other->part[1] == part[0])) {
                 memcpy(joint->arm[0], other->arm[!same], sizeof joint->arm[0]);
@@ -328,9 +316,9 @@ static void find_arms(const ode_problem *pulled, int at, int *newest)
 static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
 {
     pulled->group = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies + 1, int);
-    pulled->loaded = SPRAG_TAKE_RAW(scratch, pulled->joint_rows, loaded_joint);
+    pulled->loaded = SPRAG_TAKE_RAW(scratch, pulled->joint_rows, ode_loaded_joint);
     for (int i = 0, rows; i < pulled->joint_rows && !scratch->failed; i += rows) {
-        loaded_joint *joint = &pulled->loaded[pulled->loadeds];
+        ode_loaded_joint *joint = &pulled->loaded[pulled->loadeds];
         rows = find_rows(pulled, i, joint);
         pulled->loadeds += find_levers(pulled, joint);
         if (rows >= 6 && welds(&pulled->row[i], rows) &&
@@ -370,7 +358,7 @@ static void find_loads(const ode_problem *pulled, load *loads)
 {
     memset(loads, 0, (size_t)pulled->problem.bodies * sizeof *loads);
     for (int i = 0; i < pulled->loadeds; i++) {
-        const loaded_joint *joint = &pulled->loaded[i];
+        const ode_loaded_joint *joint = &pulled->loaded[i];
         double force[3];
         find_force(pulled, joint, NULL, force);
         for (int side = 0; side < 2 && !is_zero(force); side++) {
@@ -442,32 +430,6 @@ static bool was_loaded(const ode_problem *pulled)
            !isnan(pulled->mending[pulled->loaded[0].row - pulled->row].expected);
 }
 
-// An anchor, a stop, or a body that the program moves opens a joint by more than the turns of its
-// bodies do, which leave the circle about the joint by half of (step w)^2 r at most; whatever the
-// joint's ERP, its rows mend no more than that of it. What the rest brings in is the program's.
-// Rows without a linear part are left out.
-static void find_opened(ode_problem *pulled)
-{
-    const double step = pulled->problem.step;
-    for (int i = 0; i < pulled->loadeds; i++) {
-        const loaded_joint *joint = &pulled->loaded[i];
-        const int first = (int)(joint->row - pulled->row);
-        double turn = joint->linear == 1 ? sprag_ode_swing_of_distance(pulled, first) : 0; // m/s^2
-        for (int side = 0; side < 2; side++) {
-            const int body = joint->row->body[side];
-            if (body != SPRAG_STATIC) {
-                const double *w = pulled->body[body].velocity + 3;
-                turn += dot3(w, w) * norm3(joint->lever[side]);
-            }
-        }
-        for (int k = 0; k < joint->rows; k++) {
-            const double bias = joint->row[k].bias - pulled->ahead[first + k];
-            ode_mending *mending = &pulled->mending[first + k];
-            sprag_ode_add_opened(mending, step * bias, mending->step * mending->step * turn);
-        }
-    }
-}
-
 void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch)
 {
@@ -494,8 +456,7 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
     }
     if (!pulled->knows_opened &&
         (pulled->stiffened_bodies + pulled->stiffened_distances > 0 || was_loaded(pulled))) {
-        find_opened(pulled);
-        pulled->knows_opened = true;
+        sprag_ode_find_opened(pulled);
     }
 }
 
@@ -517,7 +478,7 @@ static bool loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch)
         trace[sprag_ode_part(pulled, of->body)] -= load_growth * of->trace / (2 * step * step);
     }
     for (int i = 0; i < pulled->loadeds && trace; i++) {
-        const loaded_joint *joint = &pulled->loaded[i];
+        const ode_loaded_joint *joint = &pulled->loaded[i];
         double force[3];
         find_force(pulled, joint, pulled->solution.row_force, force);
         for (int side = 0; side < 2; side++) {
@@ -545,6 +506,7 @@ void sprag_ode_unstiffen(ode_problem *pulled)
     }
     for (int i = 0; i < pulled->joint_rows && pulled->ahead; i++) {
         pulled->row[i].bias -= pulled->ahead[i];
+        pulled->ahead[i] = 0;
     }
 }
 

@@ -78,13 +78,13 @@ void sprag_ode_spin(ode_problem *pulled, sprag_scratch *scratch)
     }
 }
 
-// Slows v down to the body's greatest angular velocity.
-static void cap(dBodyID body, double v[6])
+bool sprag_ode_cap_turn(dBodyID body, double v[6])
 {
     double speed = norm3(v + 3), most = fabs(dBodyGetMaxAngularSpeed(body));
     for (int k = 0; k < 3 && speed > most; k++) {
         v[3 + k] *= most / speed;
     }
+    return speed > most;
 }
 
 // The pose and velocity of the body after the step. ODE's own dxStepBody, over no time, follows for
@@ -102,7 +102,7 @@ void sprag_ode_turn_with_axis(dBodyID body, const double axis[3], dReal step)
     double v[6], turn[4];
     dQuaternion after;
     sprag_ode_read_velocity(body, v);
-    cap(body, v);
+    sprag_ode_cap_turn(body, v);
     sprag_spin_turn(axis, step, v + 3, turn);
     dQMultiply0(after, turn, dBodyGetQuaternion(body));
     put(body, v, after, step);
@@ -123,7 +123,7 @@ bool sprag_ode_fly(dBodyID id, const sprag_body *body, dReal step)
     dBodyGetMass(id, &mass);
     sprag_ode_pack(mass.I, inertia);
     memcpy(q, dBodyGetQuaternion(id), sizeof q);
-    cap(id, v);
+    sprag_ode_cap_turn(id, v);
     sprag_spin_fly(inertia, step, v + 3, q);
     put(id, v, q, step);
     return true;

@@ -36,7 +36,7 @@ int sprag_ode_warm_start_of_pair(const ode_warm_start *warm_start, dGeomID a, dG
 typedef struct ode_mending {
     double expected; // by the solution; NaN: the joint is new, or its island never was under load
     double opened;   // the part of it that the program has opened (load_energy.c)
-    double step;     // s, length of the last step
+    double own;      // m, the most by which the bodies themselves miss it
 } ode_mending;
 
 // Force of a joint's row (from 0) in the last step, N or N m; 0 if unknown. mending: NULL, or set

@@ -32,7 +32,7 @@ static bool step_island_by_ode(const step_context *c, const ode_island *island)
 // program has set is so large that no strategy has found finite numbers, or it makes no sense, as a
 // joint that a moved callback has handed to bodies of another island. Stock would do no better:
 // ODE ends programs for numbers that are not finite.
-static void let_go(const ode_problem *pulled)
+static void let_go(ode_problem *pulled)
 {
     const sprag_problem *problem = &pulled->problem;
     const sprag_solution *to = &pulled->solution;
@@ -41,6 +41,7 @@ static void let_go(const ode_problem *pulled)
     }
     memset(to->contact_force, 0, (size_t)problem->contacts * sizeof *to->contact_force);
     memset(to->row_force, 0, (size_t)problem->rows * sizeof *to->row_force);
+    pulled->knows_opened = false;
 }
 
 static bool is_let_go(const solved_island *from)
@@ -200,6 +201,7 @@ void solve_island(const step_context *c, const ode_island *island, sprag_scratch
     to->pull_us = pulled - start;
     if (to->result == SPRAG_OK) {
         solve(c, scratch, to);
+        sprag_ode_expect_mending(&to->pulled);
     }
     to->solve_us = now_us() - pulled;
     if (is_let_go(to)) {

@@ -5,6 +5,7 @@
 
 #include <ode/ode.h>
 
+#include "body_motion.h"
 #include "chance.h"
 #include "sprag.h"
 #include "suite.h"
@@ -324,12 +325,107 @@ START_TEST(springs_carry_loads)
 }
 END_TEST
 
+// ---- loads that fall
+
+// Chains of rods of 0.1 kg and 0.2 m, almost level, with 20 kg at the end.
+typedef enum fall_kind { CAPPED, MENDED_SLOWLY } fall_kind;
+
+enum { RODS_MAX = 8 };
+
+typedef struct fall {
+    dWorldID world;
+    dBodyID rod[RODS_MAX];
+    int rods;
+    double step;
+} fall;
+
+static const double rod_length = 0.2; // m
+
+// start, end: of the rod below.
+static void hang_rod(const fall *f, fall_kind kind, int i, const double start[3],
+                     const double end[3])
+{
+    dJointID joint;
+    dBodyID rod = f->rod[i], above = i ? f->rod[i - 1] : 0;
+    const double middle[3] = {(start[0] + end[0]) / 2, 0, (start[2] + end[2]) / 2},
+                 way[3] = {end[0] - start[0], 0, end[2] - start[2]};
+    if (kind == MENDED_SLOWLY) { // from where the rod is to where the one above is
+        joint = dJointCreateDBall(f->world, 0);
+        dJointAttach(joint, above, rod);
+        dJointSetDBallAnchor1(joint, middle[0], 0, middle[2]);
+        dJointSetDBallAnchor2(joint, middle[0] - (i ? way[0] : way[0] / 2), 0,
+                              middle[2] - (i ? way[2] : way[2] / 2));
+    } else {
+        joint = dJointCreateBall(f->world, 0);
+        dJointAttach(joint, rod, above);
+        dJointSetBallAnchor(joint, start[0], 0, start[2]);
+    }
+}
+
+static fall let_fall(fall_kind kind, double slope)
+{
+    fall f = {.world = dWorldCreate(), .rods = kind == CAPPED ? 5 : RODS_MAX, .step = 0.01};
+    dWorldSetGravity(f.world, 0, 0, -gravity);
+    dWorldSetERP(f.world, 0.2);
+    dWorldSetCFM(f.world, 1e-10);
+    double start[3] = {0}, end[3] = {0};
+    for (int i = 0; i < f.rods; i++) {
+        dMass m;
+        dMatrix3 R;
+        end[0] += rod_length * cos(slope), end[2] -= rod_length * sin(slope);
+        const bool last = i == f.rods - 1;
+        dMassSetBoxTotal(&m, last ? 20 : 0.1, last ? 0.2 : 0.05, last ? 0.2 : 0.05, rod_length);
+        dBodyID rod = f.rod[i] = dBodyCreate(f.world);
+        dBodySetMass(rod, &m);
+        dBodySetPosition(rod, (start[0] + end[0]) / 2, 0, (start[2] + end[2]) / 2);
+        dRFromAxisAndAngle(R, 0, 1, 0, M_PI / 2 + slope);
+        dBodySetRotation(rod, R);
+        if (kind == CAPPED) {
+            dBodySetMaxAngularSpeed(rod, 3);
+        }
+        hang_rod(&f, kind, i, start, end);
+        start[0] = end[0], start[2] = end[2];
+    }
+    dWorldSetERP(f.world, kind == CAPPED ? 0.2 : 0.8); // joints keep the world's of their start
+    return f;
+}
+
+// J; velocities are those of the middle of a step.
+static double energy_of_fall(const fall *f)
+{
+    double sum = 0;
+    for (int i = 0; i < f->rods; i++) {
+        dMass m;
+        dBodyGetMass(f->rod[i], &m);
+        const double height =
+            dBodyGetPosition(f->rod[i])[2] - f->step / 2 * dBodyGetLinearVel(f->rod[i])[2];
+        sum += kinetic_energy(f->rod[i]) + m.mass * gravity * height;
+    }
+    return sum;
+}
+
+// Turns that ODE caps after the solve, and joints whose ERP is below the world's, do not count as
+// opened by the program. Under stock they win hundreds of times the way down.
+START_TEST(loads_fall_and_win_nothing)
+{
+    const fall_kind kind = (fall_kind)(_i / 4);
+    fall f = let_fall(kind, 0.05 * (_i % 4));
+    const double first = energy_of_fall(&f), all = 20 * gravity * f.rods * rod_length;
+    for (int i = 0; i * f.step < 5; i++) {
+        dWorldStep(f.world, f.step);
+        ck_assert_double_lt(energy_of_fall(&f) - first, 0.01 * all);
+    }
+    dWorldDestroy(f.world);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("swings");
     dInitODE2(0);
     ADD_TESTS(suite, "joints", {swings_keep_their_energy, 3}, {whirls_keep_their_energy, 1},
               {whirls_under_load_win_nothing, 1}, {rebounds_on_a_joint_win_little, 300});
-    ADD_TESTS(suite, "loads", {winches_hoist, 9}, {springs_carry_loads, 1});
+    ADD_TESTS(suite, "loads", {winches_hoist, 9}, {springs_carry_loads, 1},
+              {loads_fall_and_win_nothing, 8});
     return run_suite(suite);
 }
