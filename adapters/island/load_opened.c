@@ -1,5 +1,5 @@
-// What the program opens: a winch moves an anchor, a stop, or a body. It does the work of mending
-// that.
+// Joints that the program opens: a winch moves an anchor, a stop, or a body. It does the work of
+// mending that.
 //
 // A row's bias (times the step) is the joint's error, times its ERP. What the error will be after a
 // step is known from the motion, but for the second order of the step: turns leave the circle about

@@ -3,8 +3,10 @@
 // A joint's force f acts on a body at the lever r. The step keeps its direction, so a turn of the
 // body changes its torque by [f][r] x turn: the body is on a spring of the stiffness
 //     K = (f.r) 1 - r f', its symmetric part, summed over the joints of the body,
-// that the step treats explicitly, and a spring with step^2 K > 4 I gains energy. So, where step^2
-// K exceeds the inertia I, the excess A is added to it:
+// that the step treats explicitly, and a spring with step^2 K > 4 I gains energy. The forces are
+// those in balance: with what turns a thin body, A would couple its turns about its lever, to which
+// no joint exerts a torque, with those across, and it would spin up. So, where step^2 K exceeds the
+// inertia I, the excess A is added to it:
 //     (I + A) w = I w* + A u + J' impulse,
 // w* the free angular velocity, u the target velocity of A (Tournier et al., Stable Constrained
 // Dynamics, 2015; Andrews, Teichmann, Kovecses, Geometric Stiffness for Real-time Constrained
@@ -44,6 +46,7 @@
 
 typedef struct ode_load {
     double moment[6]; // N m, as sprag_ode_add_inertia's; of a part: that of its first body
+    double torque[3]; // N m, of all joints on the part
     bool known;       // a joint has exerted a force on it in the last step
     // of its turn within the step, see set_turn():
     double turn[3]; // rad/s
@@ -344,13 +347,46 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
 }
 
 // sign: by Newton's third law.
-static void add_moment(double moment[6], double sign, const double r[3], const double force[3])
+static void add_force(load *to, double sign, const double r[3], const double force[3])
 {
     const double x = sign * r[0], y = sign * r[1], z = sign * r[2];
+    const double xy = x * force[1], xz = x * force[2], yz = y * force[2];
+    const double yx = y * force[0], zx = z * force[0], zy = z * force[1];
+    double *moment = to->moment, *torque = to->torque;
     moment[0] += x * force[0], moment[1] += y * force[1], moment[2] += z * force[2];
-    moment[3] += 0.5 * (x * force[1] + y * force[0]);
-    moment[4] += 0.5 * (x * force[2] + z * force[0]);
-    moment[5] += 0.5 * (y * force[2] + z * force[1]);
+    moment[3] += 0.5 * (xy + yx), moment[4] += 0.5 * (xz + zx), moment[5] += 0.5 * (yz + zy);
+    torque[0] += yz - zy, torque[1] += zx - xz, torque[2] += xy - yx;
+    to->known = true;
+}
+
+static void add_torques(const ode_problem *pulled, load *loads)
+{
+    for (int i = 0; i < pulled->joint_rows; i++) {
+        const sprag_row *row = &pulled->row[i];
+        for (int side = 0; side < 2 && is_zero(row->jacobian[0]); side++) {
+            const int part = sprag_ode_part(pulled, row->body[side]);
+            if (part >= 0) {
+                add_scaled(loads[part].torque, row->guess, row->jacobian[side] + 3, 3);
+            }
+        }
+    }
+}
+
+// Takes out what turns the part. The torque t turns forces along a line, of which s is the sum of
+// f.r, by the angle t / s, and their moment by half of that.
+static void turn_back(load *of)
+{
+    double *m = of->moment;
+    const double *t = of->torque, s = m[0] + m[1] + m[2];
+    if (s > 0) {
+        const double k = s / (s * s + dot3(t, t)), x = k * t[0], y = k * t[1], z = k * t[2];
+        const double xx = y * m[4] - z * m[3], yy = z * m[3] - x * m[5], zz = x * m[5] - y * m[4];
+        const double xy = y * m[5] - z * m[1] + z * m[0] - x * m[4];
+        const double xz = y * m[2] - z * m[5] + x * m[3] - y * m[0];
+        const double yz = z * m[4] - x * m[2] + x * m[1] - y * m[3];
+        m[0] -= xx, m[1] -= yy, m[2] -= zz;
+        m[3] -= 0.5 * xy, m[4] -= 0.5 * xz, m[5] -= 0.5 * yz;
+    }
 }
 
 // Adds up the stiffness of each part by the forces of the last step.
@@ -363,11 +399,13 @@ static void find_loads(const ode_problem *pulled, load *loads)
         find_force(pulled, joint, NULL, force);
         for (int side = 0; side < 2 && !is_zero(force); side++) {
             if (joint->part[side] >= 0) {
-                load *of = &loads[joint->part[side]];
-                add_moment(of->moment, side ? -1 : 1, joint->arm[side], force);
-                of->known = true;
+                add_force(&loads[joint->part[side]], side ? -1 : 1, joint->arm[side], force);
             }
         }
+    }
+    add_torques(pulled, loads);
+    for (int i = 0; i < pulled->problem.bodies; i++) {
+        turn_back(&loads[i]);
     }
 }
 

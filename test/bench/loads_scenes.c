@@ -279,7 +279,7 @@ static const sprag_model scenes[] = {
     {"offset:10", "", 0.01, 10, 0, 1, 10, &offset, 0},
     {"offset:100", "", 0.01, 10, 0, 1, 100, &offset, 0},
     {"offset:1000", "", 0.01, 10, 0, 1, 1000, &offset, 0},
-    {"hanged", "", 0.01, 10, 5, 1, 1, &hanged, 0},
+    {"hanged", "", 0.01, 10, 7, 1, 1, &hanged, 0},
     {"tracks", "", 0.01, 5, 0, 1, 0, &tracks, 0},
 };
 
