@@ -44,10 +44,24 @@ double sprag_slab_height(const sprag_slab_hull hull[2], const double n[3])
     return least - most - radius_height(&hull[0], n) - radius_height(&hull[1], n);
 }
 
-// The height without vertices that are not active: smooth in n.
-static double smooth_height(const sprag_slab_hull hull[2], const double c[3], const double n[3])
+// The height without vertices that are not active, which is smooth in n, and what n leaves of it.
+typedef struct smooth {
+    double s;                  // m
+    double p[2][3], radial[2]; // of cylinders: as sprag_slab_radial returns them
+} smooth;
+
+static smooth smooth_height(const sprag_slab_hull hull[2], const double c[3], const double n[3])
 {
-    return dot3(n, c) - radius_height(&hull[0], n) - radius_height(&hull[1], n);
+    smooth at;
+    double round[2] = {0};
+    for (int side = 0; side < 2; side++) {
+        if (hull[side].radius > 0) {
+            at.radial[side] = sprag_slab_radial(&hull[side], n, at.p[side]);
+            round[side] = hull[side].radius * at.radial[side];
+        }
+    }
+    at.s = dot3(n, c) - round[0] - round[1];
+    return at;
 }
 
 // ---- Newton's method on the unit sphere, or on its circle at right angles to an edge
@@ -63,35 +77,38 @@ static bool project_unit(double n[3], const double *edge)
     return normalise3(n);
 }
 
-// The height is not smooth where the normal is a cylinder's axis, and steps towards the wrong side
-// of the axis become ever shorter. Moves a normal near the axis to the other side if the height is
-// larger there.
-static void leave_axis(const sprag_slab_hull hull[2], int side, const double c[3], double n[3])
+// The height is not smooth where the normal is a cylinder's axis, and steps towards it, or towards
+// its wrong side, become ever shorter. Moves a normal near the axis to the side that the height
+// rises to. true: it falls to all sides, so the cap touches and its slab is the highest.
+static bool leave_axis(const sprag_slab_hull hull[2], int side, const double c[3], double n[3],
+                       smooth *at)
 {
-    double p[3], to[3] = {c[0], c[1], c[2]};
-    if (!(hull[side].radius > 0) || sprag_slab_radial(&hull[side], n, p) > SPRAG_SLAB_NEAR_AXIS) {
-        return;
+    double axis[3] = {0}, p[3], to[3] = {c[0], c[1], c[2]};
+    if (!(hull[side].radius > 0) || at->radial[side] > SPRAG_SLAB_NEAR_AXIS) {
+        return false;
     }
+    add_scaled(axis, copysign(1, dot3(n, hull[side].axis)), hull[side].axis, 3);
     if (hull[!side].radius > 0) {
-        sprag_slab_radial(&hull[!side], n, p);
+        sprag_slab_radial(&hull[!side], axis, p);
         add_scaled(to, -hull[!side].radius, p, 3);
     }
     if (sprag_slab_radial(&hull[side], to, p) <= hull[side].radius) {
-        return; // the cap touches
+        return true;
     }
-    double here = smooth_height(hull, c, n);
     for (double angle = SPRAG_SLAB_CROSS; angle > SPRAG_SLAB_CROSS_LEAST; angle /= 2) {
-        double moved[3];
-        for (int k = 0; k < 3; k++) {
-            moved[k] = copysign(1, dot3(n, hull[side].axis)) * hull[side].axis[k] + angle * p[k];
-        }
+        double moved[3] = {axis[0], axis[1], axis[2]};
+        add_scaled(moved, angle, p, 3);
         normalise3(moved);
-        if (smooth_height(hull, c, moved) > here) {
+        const smooth there = smooth_height(hull, c, moved);
+        if (there.s > at->s) {
             memcpy(n, moved, sizeof moved);
-            return;
+            *at = there;
+            break;
         }
     }
+    return false;
 }
+
 // The height about a normal to second order.
 typedef struct slopes {
     double t[2][3]; // unit, tangents of the sphere; on the circle of an edge only the first
@@ -114,14 +131,15 @@ static void set_tangents(const double n[3], const double *edge, double t[2][3])
 
 // false: the normal is along a cylinder's axis.
 static bool set_slopes(const sprag_slab_hull hull[2], const double c[3], const double *edge,
-                       const double n[3], slopes *at)
+                       const double n[3], const smooth *here, slopes *at)
 {
     double g[3] = {c[0], c[1], c[2]};
     set_tangents(n, edge, at->t);
     memset(at->M, 0, sizeof at->M);
     for (int side = 0; side < 2; side++) {
         if (hull[side].radius > 0) {
-            double p[3], q[3], length = sprag_slab_radial(&hull[side], n, p);
+            const double *p = here->p[side], length = here->radial[side];
+            double q[3];
             if (!(length > SPRAG_SLAB_AT_AXIS)) {
                 return false;
             }
@@ -163,13 +181,13 @@ typedef enum progress { UPHILL, TRUSTED, STALLED, FAILED } progress;
 // One damped Newton step. Steps too short for heights to tell progress from rounding are taken
 // unchecked: TRUSTED if the full step was, STALLED if it had to be halved.
 static progress go_uphill(const sprag_slab_hull hull[2], const double c[3], const double *edge,
-                          double size, const slopes *at, double n[3], int *work)
+                          double size, const slopes *at, double n[3], smooth *here, int *work)
 {
     double step[2], length = newton_step(at, edge, step), moved[3];
     if (!isfinite(length)) {
         return FAILED;
     }
-    double part = length > 1 ? 1 / length : 1, before = smooth_height(hull, c, n);
+    double part = length > 1 ? 1 / length : 1;
     for (int halving = 0; halving <= SPRAG_SLAB_HALVINGS; halving++, part /= 2) {
         ++*work;
         memcpy(moved, n, sizeof moved);
@@ -178,10 +196,12 @@ static progress go_uphill(const sprag_slab_hull hull[2], const double c[3], cons
         if (!project_unit(moved, edge)) {
             return FAILED;
         }
-        double change = smooth_height(hull, c, moved) - before;
+        const smooth there = smooth_height(hull, c, moved);
+        double change = there.s - here->s;
         bool tiny = part * length < SPRAG_SLAB_TRUSTED && change >= -16 * DBL_EPSILON * size;
         if (change > 0 || tiny) {
             memcpy(n, moved, sizeof moved);
+            *here = there;
             return !tiny ? UPHILL : halving == 0 ? TRUSTED : STALLED;
         }
     }
@@ -194,15 +214,18 @@ bool sprag_slab_maximise(const sprag_slab_hull hull[2], const double c[3], const
     slopes at;
     int trusted = 0, stalled = 0;
     bool good = project_unit(n, edge);
+    smooth here = smooth_height(hull, c, n);
     for (int i = 0; i < SPRAG_SLAB_NEWTON && good; i++) {
         for (int side = 0; side < 2 && !edge; side++) {
-            leave_axis(hull, side, c, n);
+            if (leave_axis(hull, side, c, n, &here)) {
+                return true;
+            }
         }
-        good = set_slopes(hull, c, edge, n, &at);
+        good = set_slopes(hull, c, edge, n, &here, &at);
         if (good && hypot(at.b[0], at.b[1]) <= DBL_EPSILON * size) {
             return true;
         }
-        progress made = good ? go_uphill(hull, c, edge, size, &at, n, work) : FAILED;
+        progress made = good ? go_uphill(hull, c, edge, size, &at, n, &here, work) : FAILED;
         trusted += made == TRUSTED;
         stalled += made == STALLED;
         good = made != FAILED;

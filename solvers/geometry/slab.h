@@ -46,7 +46,8 @@ int sprag_slab_edges(const sprag_slab_hull *h, const sprag_slab_feature *f, doub
 // Newton's method from n for the largest smooth height, on the unit sphere or, with an edge, on its
 // circle at right angles to the edge. c: m, from feature 1 to feature 0. size: m, rounding errors
 // are relative to it. stalls: halved steps without progress that end the search. work: grows by the
-// heights tried. false: no maximum was found; n is then the last normal.
+// heights tried. true: the height is largest there, or, near a cylinder's axis, the slab of its cap
+// is higher. false: no maximum was found; n is then the last normal.
 bool sprag_slab_maximise(const sprag_slab_hull hull[2], const double c[3], const double *edge,
                          double size, int stalls, double n[3], int *work);
 

@@ -76,11 +76,35 @@ START_TEST(cylinders_in_line_come_apart)
 }
 END_TEST
 
+// The rim of a tilted cylinder sinks into the cap of another: the depth is that of its lowest
+// point, along the other's axis, where heights of slabs are not smooth.
+START_TEST(a_rim_in_a_cap_is_found_in_little_work)
+{
+    const double tilt = 0.05 + 0.1 * (_i % 4), sunk = 0.02 + 0.1 * (double)(_i / 4);
+    const double lowest = 0.5 * cos(tilt) + 0.3 * sin(tilt); // under the centre
+    const sprag_shape upper = {.kind = SPRAG_CYLINDER, .radius = 0.3, .half = {0, 0, 0.5}},
+                      lower = {.kind = SPRAG_CYLINDER, .radius = 0.5, .half = {0, 0, 0.3}};
+    const sprag_pose above = {.position = {0.1, 0.05, 0.3 + lowest - sunk},
+                              .rotation = {cos(tilt), 0, sin(tilt), 0, 1, 0, -sin(tilt), 0,
+                                           cos(tilt)}},
+                     below = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    const sprag_shape *const shape[2] = {&upper, &lower};
+    const sprag_pose *const pose[2] = {&above, &below};
+    const sprag_gap_query query = {.reach = INFINITY};
+    sprag_gap gap;
+    ck_assert_int_eq(sprag_gap_find(shape, pose, &query, NULL, &gap, NULL), SPRAG_OK);
+    ck_assert_double_eq_tol(gap.distance, -sunk, 1e-14);
+    ck_assert_double_eq_tol(gap.normal[2], 1, 1e-15);
+    ck_assert_int_le(gap.work, 150);
+}
+END_TEST
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
     Suite *suite = suite_create("cylinders");
-    TCase *exact = ADD_TESTS(suite, "exact", {cylinders_in_line_come_apart, 1});
+    TCase *exact = ADD_TESTS(suite, "exact", {cylinders_in_line_come_apart, 1},
+                             {a_rim_in_a_cap_is_found_in_little_work, 12});
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
     return run_suite(suite);
 }
