@@ -1,6 +1,6 @@
 // `sprag compare -- PROGRAM`: runs a program once and compares methods on the states that it goes
 // through (plugin/compare does that, in the program).
-#define _GNU_SOURCE 1 // asprintf, nanosleep
+#define _GNU_SOURCE 1 // asprintf, sigtimedwait
 #include "in_place.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include "text.h"
 #include "tune.h"
 
-enum { EVERY = 10, POLLS_PER_SECOND = 20 };
+enum { EVERY = 10, LOOKS_PER_SECOND = 20 }; // at what there is to show
 
 static const double patience = 10, steps_max = 1e9, seconds_max = 1e6; // s, steps, s
 
@@ -143,9 +143,10 @@ static void pass_on(int number)
     kill((pid_t)program, number);
 }
 
-static int wait_for(in_place *p, const char *file, long from, int method)
+// child: SIGCHLD alone, blocked since before the program began, so that its end is not missed.
+static int wait_for(in_place *p, const char *file, long from, int method, const sigset_t *child)
 {
-    const struct timespec pause = {0, 1000000000 / POLLS_PER_SECOND};
+    const struct timespec pause = {0, 1000000000 / LOOKS_PER_SECOND};
     double start = now_us();
     int status;
     while (waitpid((pid_t)program, &status, WNOHANG) == 0) {
@@ -155,7 +156,7 @@ static int wait_for(in_place *p, const char *file, long from, int method)
                      method < 0 ? "compared" : p->data.method[method].name, p->data.states,
                      1e-6 * (now_us() - start));
         }
-        nanosleep(&pause, NULL);
+        sigtimedwait(child, NULL, &pause);
     }
     progress_end();
     p->data.seconds += 1e-6 * (now_us() - start);
@@ -177,12 +178,17 @@ static int code_of(const in_place *p, int status)
 static int run_program(in_place *p, const char *file, long from, int method)
 {
     const char *under = method < 0 ? p->data.under : p->data.method[method].name;
+    sigset_t child, before;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, &before);
     fflush(stdout);
     program = fork();
     if (program < 0) {
         return cli_fail(EXIT_FAILURE, "cannot start a process: %s", strerror(errno));
     }
     if (program == 0) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
         setenv("SPRAG_COMPARE", file, 1);
         if (p->is_model && !freopen("/dev/null", "w", stdout)) { // its own measures
             _exit(EXIT_FAILURE);
@@ -192,10 +198,11 @@ static int run_program(in_place *p, const char *file, long from, int method)
     }
     signal(SIGINT, SIG_IGN); // of the terminal: the program gets it too, and what it did is printed
     signal(SIGTERM, pass_on);
-    int exit_code = code_of(p, wait_for(p, file, from, method));
+    int exit_code = code_of(p, wait_for(p, file, from, method, &child));
     p->data.exit_code = exit_code ? exit_code : p->data.exit_code;
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return EXIT_SUCCESS;
 }
 
