@@ -197,9 +197,10 @@ static sprag_result solve_directly(const sprag_problem *problem,
             result = SPRAG_NO_MEMORY;
         }
     }
-    charge(options, sprag_strategy_work(&w) - before);
+    const double taken = fmax(1, w.stats.iterations - stats->iterations) * w.update_work;
+    charge(options, taken); // one at least: the assembly
     *update = w.update_work;
-    *work += fmax(1, w.stats.iterations - stats->iterations) * w.update_work; // one: the assembly
+    *work += taken;
     *stats = w.stats;
     return result;
 }

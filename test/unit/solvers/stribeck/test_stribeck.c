@@ -595,6 +595,34 @@ START_TEST(sweeps_of_a_budget_are_charged_once)
 }
 END_TEST
 
+// What stands as its known forces say needs no update, but its matrix is made.
+START_TEST(a_solve_without_updates_is_charged_for_its_matrix)
+{
+    double left = 0;
+    sprag_memory memory = {.last = SPRAG_STRATEGY_WARM_NEWTON};
+    sprag_stribeck_options options = sprag_stribeck_defaults();
+    options.exact = false;
+    options.work_left = &left;
+    options.memory = &memory;
+    open_stack_of_two();
+    for (int i = 0; i < 4; i++) {
+        left = 1e6;
+        memory.rests = false;
+        sprag_scratch_reset(&scratch);
+        ck_assert_int_eq(
+            sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats), SPRAG_OK);
+        for (int k = 0; k < s.problem.contacts; k++) {
+            memcpy(s.contact[k].guess, s.contact_force[k], sizeof s.contact[k].guess);
+        }
+        for (int k = 0; k < s.problem.bodies; k++) {
+            memcpy(s.body[k].velocity, s.velocity[k], sizeof s.body[k].velocity);
+        }
+    }
+    ck_assert_int_eq(s.stats.iterations, 0);
+    ck_assert_double_ge(1e6 - left, s.problem.contacts);
+}
+END_TEST
+
 // Of moments of inertia whose product overflows there is no inverse.
 START_TEST(what_the_scratch_held_does_not_matter)
 {
@@ -854,6 +882,7 @@ int main(void)
              {known_forces_hold_what_rests, 1}, {what_balances_is_kept_until_it_is_pushed, 1},
              {a_slow_push_starts_what_stands_beside_a_load, 1},
              {without_work_left_a_solve_is_a_few_sweeps, 1},
+             {a_solve_without_updates_is_charged_for_its_matrix, 1},
              {sweeps_of_a_budget_are_charged_once, 1}, {what_the_scratch_held_does_not_matter, 1});
     return run_suite(suite);
 }
