@@ -11,6 +11,7 @@
 #include "linalg.h"
 #include "space6.h"
 #include "stribeck_constants.h"
+#include "vectors.h"
 
 typedef struct iterate {
     sprag_system *system; // slip, rate: w
@@ -135,7 +136,7 @@ static void solve_equation(iterate *s, int i)
     s->system->rate[i] = equation->inverse_mass > 0 ? w : s->rate[i];
 }
 
-// Sets w, g(w) and g'(w). Returns the distance of the iterate from the laws, N s / sqrt(kg).
+// Sets w and g(w). Returns the distance of the iterate from the laws, N s / sqrt(kg).
 static double take_laws(iterate *s)
 {
     sprag_system *system = s->system;
@@ -143,7 +144,7 @@ static double take_laws(iterate *s)
     for (int i = 0; i < system->points; i++) {
         const sprag_point *point = &system->point[i];
         solve_point(s, i);
-        sprag_point_law(system, i, system->slip[i], s->stiction, NULL, s->at[i], s->slope[i]);
+        sprag_point_law(system, i, system->slip[i], s->stiction, NULL, s->at[i], NULL);
         if (point->inverse_mass > 0) {
             double apart = s->at[i][SPRAG_NORMAL] - s->p[i][SPRAG_NORMAL];
             sum += apart * apart * point->inverse_mass;
@@ -167,22 +168,38 @@ static double take_laws(iterate *s)
 
 // ---- updates
 
+// p = at - slope apart
+static inline __attribute__((always_inline)) void
+linear_impulse(int dim, const double *at, const double (*slope)[6], const double *apart, double *p)
+{
+    for (int k = 0; k < dim; k++) {
+        double sum = at[k];
+        for (int j = 0; j < dim; j++) {
+            sum -= slope[k][j] * apart[j];
+        }
+        p[k] = sum;
+    }
+    for (int k = dim; k < 6; k++) {
+        p[k] = at[k];
+    }
+}
+
 // Impulses by the laws as they are linear at w: at u, or after the update.
+SPRAG_VECTORS
 static void take_linear_laws(const iterate *s, bool after, double (*p)[6], double *row_p)
 {
     const sprag_system *system = s->system;
     for (int i = 0; i < system->points; i++) {
-        const int dim = system->point[i].dim;
+        const double(*slope)[6] = (const double(*)[6])s->slope[i];
         double apart[6];
-        for (int k = 0; k < dim; k++) {
+        for (int k = 0; k < 6; k++) {
             double change = after ? system->slip_change[i][k] : 0;
             apart[k] = s->slip[i][k] + change - system->slip[i][k];
         }
-        memcpy(p[i], s->at[i], sizeof p[i]);
-        for (int k = 0; k < dim; k++) {
-            for (int j = 0; j < dim; j++) {
-                p[i][k] -= s->slope[i][k][j] * apart[j];
-            }
+        if (system->point[i].dim == 3) {
+            linear_impulse(3, s->at[i], slope, apart, p[i]);
+        } else {
+            linear_impulse(6, s->at[i], slope, apart, p[i]);
         }
     }
     for (int i = 0; i < system->equations; i++) {
@@ -194,10 +211,12 @@ static void take_linear_laws(const iterate *s, bool after, double (*p)[6], doubl
 }
 
 // Sets the residual of the momentum balance. Returns the size of the momenta, N s / sqrt(kg).
-static double balance(iterate *s, double (*p)[6], const double *row_p)
+static double balance(iterate *s, double (*p)[6], double *row_p)
 {
-    sprag_system_set_impulses(s->system, p, row_p);
-    return sprag_system_balance(s->system, s->v);
+    sprag_system with = *s->system;
+    with.impulse = p;
+    with.row_impulse = row_p;
+    return sprag_system_balance(&with, s->v);
 }
 
 // Error of the iterate: of the momentum balance and of the laws, relative to the momenta.
@@ -208,17 +227,36 @@ static double error_of(iterate *s)
     return hypot(error, take_laws(s)) / scale;
 }
 
+// The matrix of the laws as they are linear at w; sets g'(w).
+static sprag_result factor(iterate *s)
+{
+    sprag_system *system = s->system;
+    sprag_result result = system->space->begin(system, false);
+    for (int i = 0; i < system->points && result == SPRAG_OK; i++) {
+        double(*slope)[6] = s->slope[i];
+        sprag_point_law(system, i, system->slip[i], s->stiction, NULL, s->at[i], slope);
+        if (slope[SPRAG_NORMAL][SPRAG_NORMAL] > 0 || system->point[i].cones > 0) {
+            system->space->add_point(system, i, (const double(*)[6])slope, false);
+        }
+    }
+    for (int i = 0; i < system->equations && result == SPRAG_OK; i++) {
+        if (sprag_equation_yields(&system->equation[i], system->rate[i])) {
+            system->space->add_equation(system, i, 1 / system->equation[i].yield, false);
+        }
+    }
+    return result == SPRAG_OK ? system->space->factor(system, false) : result;
+}
+
 // Sets dv and the changes that go with it.
 static sprag_result update(iterate *s)
 {
     sprag_system *system = s->system;
-    take_linear_laws(s, false, s->dp, s->row_dp);
-    balance(s, s->dp, s->row_dp);
-    system->moved = 0; // slopes are those at w
-    sprag_result result = sprag_system_factor(system, s->stiction, NULL);
+    sprag_result result = factor(s);
     if (result != SPRAG_OK) {
         return result;
     }
+    take_linear_laws(s, false, s->dp, s->row_dp);
+    balance(s, s->dp, s->row_dp);
     sprag_system_update(system, NULL, s->dv);
     take_linear_laws(s, true, s->dp, s->row_dp);
     add_scaled(s->dp[0], -1, s->p[0], 6 * system->points);
