@@ -118,7 +118,7 @@ int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch
     const int count = pulled->problem.contacts;
     bool *ground = SPRAG_TAKE_RAW(scratch, island->bodies, bool);
     int *first = SPRAG_TAKE(scratch, island->bodies, int); // 1 + index, 0: none
-    touch *all = SPRAG_TAKE(scratch, 2 * (size_t)count, touch);
+    touch *all = SPRAG_TAKE_RAW(scratch, 2 * (size_t)count, touch);
     int left = 0;
     *kept = SPRAG_TAKE_RAW(scratch, count, int);
     if (scratch->failed) {
@@ -129,6 +129,8 @@ int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch
     }
     for (int i = 0; i < 2 * count; i++) {
         const int body = contact[i / 2].body[i % 2], other = contact[i / 2].body[!(i % 2)];
+        all[i].geom = NULL;
+        all[i].off = false;
         if (body != SPRAG_STATIC && (other == SPRAG_STATIC || ground[other]) &&
             contact[i / 2].gap <= 0) {
             all[i] = touch_of(pulled, i / 2, i % 2);

@@ -3,29 +3,28 @@
 static void prepare_point(const sprag_general_problem *p, const sprag_general_options *options,
                           sprag_system *system, int i)
 {
+    const double mu = p->friction[i];
+    const bool given = p->normal_force;
     sprag_point *point = &system->point[i];
-    bool given = p->normal_force;
-    point->dim = 3; // all else is zero
-    point->cone = i;
-    point->cones = 1;
-    point->law = given ? SPRAG_GIVEN : SPRAG_HUNT_CROSSLEY;
+    *point = (sprag_point){.dim = 3, .cone = i, .cones = 1};
     if (given) {
+        point->law = SPRAG_GIVEN;
         point->given = point->guess[0] = p->step * p->normal_force[i];
     } else {
-        double depth = p->penetration[i];
+        const double depth = p->penetration[i];
+        point->law = SPRAG_HUNT_CROSSLEY;
         point->penetration = depth;
         point->stiffness = p->stiffness[i];
         point->dissipation = p->dissipation[i];
         point->guess[0] = depth > 0 ? p->step * p->stiffness[i] * depth : 0;
     }
-    double mu = p->friction[i];
-    sprag_cone *cone = &system->cone[i];
-    cone->first = SPRAG_SLIDE;
-    cone->axes = 2;
-    cone->coefficient = mu;
-    cone->shape[0] = cone->shape[1] = cone->per_length = 1;
-    cone->quadratic = true;
-    cone->softening = options->relative_tolerance;
+    system->cone[i] = (sprag_cone){.first = SPRAG_SLIDE,
+                                   .axes = 2,
+                                   .coefficient = mu,
+                                   .shape = {1, 1},
+                                   .per_length = 1,
+                                   .quadratic = true,
+                                   .softening = options->relative_tolerance};
     system->convex &= given || mu == 0;
     system->curved |= !given;
 }

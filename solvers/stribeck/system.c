@@ -19,11 +19,11 @@ sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch)
     system->residual = SPRAG_TAKE_RAW(scratch, n, double);
     system->work = SPRAG_TAKE_RAW(scratch, n, double);
     system->momentum_change = SPRAG_TAKE_RAW(scratch, n, double);
-    system->point = SPRAG_TAKE(scratch, system->points, sprag_point);
-    system->cone = SPRAG_TAKE(scratch, system->cones, sprag_cone);
-    system->equation = SPRAG_TAKE(scratch, system->equations, sprag_equation);
+    system->point = SPRAG_TAKE_RAW(scratch, system->points, sprag_point);
+    system->cone = SPRAG_TAKE_RAW(scratch, system->cones, sprag_cone);
+    system->equation = SPRAG_TAKE_RAW(scratch, system->equations, sprag_equation);
     system->slip = SPRAG_TAKE_RAW(scratch, system->points, double[6]);
-    system->slip_change = SPRAG_TAKE(scratch, system->points, double[6]);
+    system->slip_change = SPRAG_TAKE_RAW(scratch, system->points, double[6]);
     system->impulse = SPRAG_TAKE_RAW(scratch, system->points, double[6]);
     system->rate = SPRAG_TAKE_RAW(scratch, system->equations, double);
     system->rate_change = SPRAG_TAKE(scratch, system->equations, double);
@@ -155,12 +155,13 @@ static bool stopped_at_once(const sprag_system *system)
 static double normal_slope(const sprag_system *system, int i, double slope)
 {
     const sprag_point *point = &system->point[i];
+    if (!stopped_at_once(system)) {
+        return slope;
+    }
     double now = system->slip[i][SPRAG_NORMAL];
     double moved = system->moved * system->slip_change[i][SPRAG_NORMAL];
-    return stopped_at_once(system)
-               ? steepened(slope, moved, sprag_normal_impulse(system, point, now, NULL),
-                           sprag_normal_impulse(system, point, now - moved, NULL))
-               : slope;
+    return steepened(slope, moved, sprag_normal_impulse(system, point, now, NULL),
+                     sprag_normal_impulse(system, point, now - moved, NULL));
 }
 
 static double equation_slope(const sprag_system *system, int i)
