@@ -40,8 +40,9 @@ static void set_start(ode_problem *pulled)
     }
 }
 
-// The forces of the last step are mostly a few updates from the solution; else, and if the effort
-// is exact, which has a solution that does not depend on them, the whole method finds it.
+// The forces of the last step are mostly a few updates from the solution. Where these lead away
+// from them, maybe to another one of bodies that wedge, and if the effort is exact, whose solution
+// does not depend on them, the whole method finds it.
 static sprag_result find_solution(component *c)
 {
     ode_problem *pulled = &c->pulled;

@@ -33,8 +33,8 @@ typedef struct sprag_derivative {
 } sprag_derivative;
 
 // solution: near that of the problem with these options, which replaces it, found by Newton's
-// method in the forces (forces.h). All memory is in the scratch, and the problem is used until the
-// end. SPRAG_OK; SPRAG_NOT_CONVERGED; SPRAG_SINGULAR: K has no inverse; SPRAG_NO_MEMORY.
+// method in the forces (brief, see forces.h). All memory is in the scratch, and the problem is used
+// until the end. SPRAG_OK; SPRAG_NOT_CONVERGED; SPRAG_SINGULAR: K has no inverse; SPRAG_NO_MEMORY.
 sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *problem,
                                    const sprag_stribeck_options *options, sprag_solution *solution,
                                    sprag_scratch *scratch);

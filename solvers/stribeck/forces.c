@@ -330,7 +330,8 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
             return SPRAG_OK;
         }
         first = i == 0 ? error : first;
-        if (i >= updates || !isfinite(error) || (brief && error > first)) {
+        if (i >= updates || !isfinite(error) ||
+            (brief && error > fmax(first, STRIBECK_FORCE_ROUNDING))) {
             return SPRAG_NOT_CONVERGED;
         }
         sprag_result result = update(&s);
