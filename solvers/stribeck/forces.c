@@ -308,7 +308,27 @@ static void set_start(iterate *s)
     memcpy(s->rate, system->rate, (size_t)system->equations * sizeof *s->rate);
 }
 
-// Every other update is taken half where they go back and forth, as between sliding either way.
+// Takes the update, or the first half, quarter and so on of it that is nearer to the laws than the
+// farthest of the last iterates (Grippo, Lampariello, Lucidi, SIAM J. Numer. Anal. 23, 1986).
+// Updates go back and forth between sliding either way otherwise; and if each had to come nearer
+// than the last one, they would end at a kink. Returns the error.
+static double search(iterate *s, const double *last, int count)
+{
+    double share = 1, farthest = 0;
+    for (int i = 0; i < count && i < STRIBECK_FORCE_MEMORY; i++) {
+        farthest = fmax(farthest, last[i]);
+    }
+    move(s, 1);
+    double error = error_of(s);
+    while (!(error < farthest) && share > STRIBECK_FORCE_SHARE) {
+        share /= 2;
+        move(s, -share);
+        error = error_of(s);
+    }
+    s->system->moved = share;
+    return error;
+}
+
 sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double tolerance,
                                   int updates, bool brief, double *v, double *dv,
                                   sprag_stats *stats)
@@ -318,9 +338,10 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
         return SPRAG_NO_MEMORY;
     }
     set_start(&s);
-    double least = INFINITY, first = INFINITY;
+    double least = INFINITY, error = error_of(&s), last[STRIBECK_FORCE_MEMORY];
+    const double first = error;
     for (int i = 0, since = 0;; i++, since++) {
-        const double error = stats->convergence = error_of(&s);
+        stats->convergence = error;
         since = error < least / 2 ? 0 : since;
         least = fmin(least, error);
         bool stalls = since >= STRIBECK_FORCE_STALLED;
@@ -329,7 +350,6 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
             sprag_system_set_impulses(system, s.at, s.row_at);
             return SPRAG_OK;
         }
-        first = i == 0 ? error : first;
         if (i >= updates || !isfinite(error) ||
             (brief && error > fmax(first, STRIBECK_FORCE_ROUNDING))) {
             return SPRAG_NOT_CONVERGED;
@@ -339,7 +359,13 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
         if (result != SPRAG_OK) {
             return result;
         }
-        move(&s, stalls && since % 2 ? 0.5 : 1);
+        if (brief) {
+            move(&s, stalls && since % 2 ? 0.5 : 1);
+            error = error_of(&s);
+        } else {
+            last[i % STRIBECK_FORCE_MEMORY] = error;
+            error = search(&s, last, i + 1);
+        }
         sprag_system_log(system, stiction, stats);
     }
 }

@@ -103,6 +103,23 @@ START_TEST(solutions_have_derivatives)
 }
 END_TEST
 
+// Friction of 0.8 has no solution that any update leads to in 26 of 200 piles; updates that are not
+// shortened go back and forth in 60.
+START_TEST(piles_are_found_from_nothing)
+{
+    enum { PILES = 200 };
+    int lost = 0;
+    for (int i = 0; i < PILES; i++) {
+        open_scene(&s);
+        add_pile(&s, (uint64_t)i, 5 + i % 16, 0.8, 0, false);
+        const bool found = solve_forces() == SPRAG_OK;
+        lost += !found;
+        ck_assert(!found || momentum_error(&s) <= 1e-9);
+    }
+    ck_assert_int_le(lost, PILES / 5);
+}
+END_TEST
+
 START_TEST(motor_pulls_as_hard_as_it_may)
 {
     motorised_cube();
@@ -117,6 +134,7 @@ int main(void)
 {
     Suite *suite = suite_create("forces");
     ADD_CASE(suite, "forces", {puck_lands_sticks_and_slides, 4}, {pile_is_found_again, 10},
-             {solutions_have_derivatives, 10}, {motor_pulls_as_hard_as_it_may, 1});
+             {solutions_have_derivatives, 10}, {piles_are_found_from_nothing, 1},
+             {motor_pulls_as_hard_as_it_may, 1});
     return run_suite(suite);
 }
