@@ -145,15 +145,16 @@ static bool set_bodies(group *g, const members *m, int leader)
 }
 
 // Did the program make this contact in advance, for geoms that do not come near each other in this
-// step?
+// step? Nothing is read from geoms that were not offered: the program may have destroyed them.
 static bool is_out_of_reach(const step *s, dJointID joint, const dContactGeom *contact)
 {
     dGeomID a = contact->g1, b = contact->g2;
+    if (s->a->calls.ask || contact->depth > 0 || !s->a->calls.was_offered(s->a->calls.data, a, b)) {
+        return false;
+    }
     dBodyID first = dJointGetBody(joint, 0), second = dJointGetBody(joint, 1);
     dBodyID of_a = dGeomGetBody(a), of_b = dGeomGetBody(b);
-    bool theirs = (first == of_a && second == of_b) || (first == of_b && second == of_a);
-    return theirs && !s->a->calls.ask && s->a->calls.was_offered(s->a->calls.data, a, b) &&
-           !(contact->depth > 0);
+    return (first == of_a && second == of_b) || (first == of_b && second == of_a);
 }
 
 static bool is_given(const step *s, dJointID joint)
