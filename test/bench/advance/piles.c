@@ -106,10 +106,10 @@ static void pile(int count, bool walled, int frames)
 
 void part_piles(bool full)
 {
-    pile(12, false, FRAMES);
-    pile(12, true, FRAMES);
-    pile(100, false, full ? FRAMES : FEWER);
-    pile(100, true, full ? FRAMES : FEWER);
-    if (full)
-        pile(300, true, FRAMES);
+    static const int count[] = {6, 12, 20, 100, 300, 700};
+    for (int i = 0; i < 6 && (full || count[i] <= 100); i++) {
+        const int frames = full || count[i] < 100 ? FRAMES : FEWER;
+        pile(count[i], false, frames);
+        pile(count[i], true, frames);
+    }
 }
