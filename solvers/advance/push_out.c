@@ -125,7 +125,8 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
     p->problem.row = row;
     // The error of sweeps would press overlapping bodies deeper into others, which nothing
     // certifies.
-    bool exactly = run->stats->solve.strategy != SPRAG_STRATEGY_FROZEN_FRICTION;
+    bool exactly =
+        run->push.speed > 0 && run->stats->solve.strategy != SPRAG_STRATEGY_FROZEN_FRICTION;
     sprag_result result =
         advance_solve_contacts(run, &p->problem, false, exactly, NULL, &p->solution, &stats);
     double share = result == SPRAG_OK ? push_share(run, p, fastest) : 0;
