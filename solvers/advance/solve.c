@@ -332,8 +332,10 @@ sprag_result advance_solve(advance_run *run, double step)
         run->calls->disturb(run->calls->data, run->frame->bodies, run->attempt.velocity);
     }
     if (advance_must_push(run)) {
-        // The push depends on the points, and hardly on the length of the sub-step.
-        long points = run->points.count > run->points.closed ? run->points.added : 0;
+        // The push depends on the points, and hardly on the length of the sub-step. A coarse plan
+        // keeps it from speculative contacts by its projection.
+        bool speculative = run->points.count > run->points.closed && !advance_is_coarse(run);
+        long points = speculative ? run->points.added : 0;
         result = run->push.solved_for == points ? SPRAG_OK : advance_push_out(run, &p);
         if (result != SPRAG_OK) {
             return result;
