@@ -112,11 +112,11 @@ static sprag_result run_frame(advance_run *run)
     return result;
 }
 
-// Is the mean speed small compared with the speed that forces add in a frame? An exact solve of
-// bodies that land faster takes too long, and the impact changes their contacts anyway.
+// Is the mean speed below what forces add in a frame, as at rest? An exact solve of bodies that are
+// faster takes too long, and impacts change their contacts anyway.
 static bool is_settling(const advance_run *run)
 {
-    const double slow = advance_settling_speed * run->acceleration * run->frame->step;
+    const double slow = run->acceleration * run->frame->step;
     double energy = 0, mass = 0;
     for (int i = 0; i < run->frame->bodies; i++) {
         const sprag_mover *mover = &run->frame->body[i];

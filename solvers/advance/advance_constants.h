@@ -43,10 +43,6 @@ static const double advance_whole_share = 0.999;
 // cost more.
 enum { ADVANCE_MOST_STALLS = 3 };
 
-// A coarse plan is solved exactly where the speed is below this multiple of what forces add in a
-// frame. Larger: faster bodies are solved exactly too, which takes longer.
-static const double advance_settling_speed = 3;
-
 // ---- contacts
 
 // Epsilon: a pair that blocks from no higher than this many gets a speculative contact; a higher
