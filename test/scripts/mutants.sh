@@ -7,7 +7,7 @@
 #
 #   -n COUNT    mutants that build and change the object file (40)
 #   -s SEED     draws others (1)
-#   -t SECONDS  for the tests of one mutant (600): it survives what has run until then
+#   -t SECONDS  of tests for one mutant, as long as they take without a change (600): it survives those
 #   -w WORK     folder for the copy of the sources and its build; kept, and used again by the next run
 #               (default: a temporary one)
 #
@@ -167,25 +167,38 @@ related() {
     awk '{ print $2 }' "$work/costs" | grep -xE "$plugin"
 }
 
+# Lines "OWN SECONDS TEST" of what runs for a mutant of this source, until it takes `limit` seconds: its
+# own tests first (OWN is 1), of these and of the others (0) the shortest.
+choose_tests() {
+    related "$1" | awk -v limit="$limit" '
+        FILENAME == "-" { own[$1]; next }
+        { cost[++n] = $1; test[n] = $2 }
+        END {
+            for (first = 1; first >= 0; first--) {
+                for (i = 1; i <= n; i++) {
+                    if ((test[i] in own) == first && spent < limit) {
+                        spent += cost[i]
+                        print first, cost[i], test[i]
+                    }
+                }
+            }
+        }' - "$work/costs"
+}
+
 # The test that kills the mutant of this source, or nothing.
 killer() {
-    local own others test cost end=$((SECONDS + limit))
-    own=$(related "$1" | sort -u)
-    others=$(awk '{ print $2 }' "$work/costs" | grep -vxF -e "${own:-none}")
-    for test in $(awk '{ print $2 }' "$work/costs" | grep -xF -e "${own:-none}") '' $others; do
-        if [ -z "$test" ]; then
-            build_targets all tests || { echo build && return; }
-            continue
-        fi
-        if [ -n "$own" ]; then
+    local own cost test targets built=''
+    choose_tests "$1" >"$work/chosen"
+    while read -r -u4 own cost test; do
+        if [ "$built" != "$own" ]; then
+            targets='all tests'
+            [ "$own" = 0 ] || targets=$(awk '$1 { print $3 }' "$work/chosen")
             # shellcheck disable=SC2086 # a list
-            build_targets $own || { echo build && return; }
-            own=''
+            build_targets $targets || { echo build && return; }
+            built=$own
         fi
-        [ "$SECONDS" -lt "$end" ] || return 0
-        cost=$(awk -v test="$test" '$2 == test { print $1 }' "$work/costs")
         passes "$cost" "$test" || { echo "$test" && return; }
-    done
+    done 4<"$work/chosen"
 }
 
 # A signal waits for the build or test under way, so that no object of a mutant outlives it.
