@@ -339,8 +339,10 @@ static char *contents(long *size)
     return data;
 }
 
+// A new file each time: ext4 waits for the disk where one is cut and written again.
 static void store(const char *data, long size)
 {
+    unlink(file);
     FILE *to = fopen(file, "wb");
     ck_assert_uint_eq(fwrite(data, 1, (size_t)size, to), (size_t)size);
     fclose(to);
