@@ -23,6 +23,7 @@ typedef struct iterate {
     double (*at)[6], *row_at; // likewise: g(w)
     double (*slope)[6][6];    // points: -g'(w)
     double *inverse_mass;     // cones, 1/kg, largest of their axes
+    double apart;             // N s / sqrt(kg), from momentum balance and laws
 } iterate;
 
 // ---- the point of a law
@@ -224,7 +225,8 @@ static double error_of(iterate *s)
 {
     double scale = fmax(balance(s, s->p, s->row_p), DBL_MIN);
     double error = sprag_system_weighed(s->system, s->system->residual);
-    return hypot(error, take_laws(s)) / scale;
+    s->apart = hypot(error, take_laws(s));
+    return s->apart / scale;
 }
 
 // The matrix of the laws as they are linear at w; sets g'(w).
@@ -311,16 +313,17 @@ static void set_start(iterate *s)
 // Takes the update, or the first half, quarter and so on of it that is nearer to the laws than the
 // farthest of the last iterates (Grippo, Lampariello, Lucidi, SIAM J. Numer. Anal. 23, 1986).
 // Updates go back and forth between sliding either way otherwise; and if each had to come nearer
-// than the last one, they would end at a kink. Returns the error.
-static double search(iterate *s, const double *last, int count)
+// than the last one, they would end at a kink. Not relative to the impulses: these would grow
+// without bound between bodies that wedge. apart: of the last iterates. Returns the error.
+static double search(iterate *s, const double *apart, int count)
 {
     double share = 1, farthest = 0;
     for (int i = 0; i < count && i < STRIBECK_FORCE_MEMORY; i++) {
-        farthest = fmax(farthest, last[i]);
+        farthest = fmax(farthest, apart[i]);
     }
     move(s, 1);
     double error = error_of(s);
-    while (!(error < farthest) && share > STRIBECK_FORCE_SHARE) {
+    while (!(s->apart < farthest) && share > STRIBECK_FORCE_SHARE) {
         share /= 2;
         move(s, -share);
         error = error_of(s);
@@ -338,7 +341,7 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
         return SPRAG_NO_MEMORY;
     }
     set_start(&s);
-    double least = INFINITY, error = error_of(&s), last[STRIBECK_FORCE_MEMORY];
+    double least = INFINITY, error = error_of(&s), apart[STRIBECK_FORCE_MEMORY];
     const double first = error;
     for (int i = 0, since = 0;; i++, since++) {
         stats->convergence = error;
@@ -363,8 +366,8 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
             move(&s, stalls && since % 2 ? 0.5 : 1);
             error = error_of(&s);
         } else {
-            last[i % STRIBECK_FORCE_MEMORY] = error;
-            error = search(&s, last, i + 1);
+            apart[i % STRIBECK_FORCE_MEMORY] = s.apart;
+            error = search(&s, apart, i + 1);
         }
         sprag_system_log(system, stiction, stats);
     }
