@@ -3,25 +3,84 @@
 //
 // A row's bias (times the step) is the joint's error, times its ERP. What the error will be after a
 // step is known from the motion, but for the second order of the step: turns leave the circle about
-// a joint. What the bias has beyond that at the next step's start, the program has opened. Rows
-// without a linear part are left out.
+// a joint. What the bias has beyond that at the next step's start, the program has opened. Linear
+// rows of joints without a lever are left out.
 #include <math.h>
 
 #include "island.h"
 #include "linalg.h"
 
+static bool turns(const sprag_row *row)
+{
+    const double *e = row->jacobian[0];
+    return e[0] == 0 && e[1] == 0 && e[2] == 0;
+}
+
+static bool stops(const sprag_row *row)
+{
+    return row->lo != -INFINITY || row->hi != INFINITY;
+}
+
+// The angular rows from the first on that mend one error: those of its joint that hold axes. A stop
+// has an error of its own.
+static int end_of_turn(const ode_problem *pulled, int first)
+{
+    int end = first + 1;
+    while (!stops(&pulled->row[first]) && end < pulled->joint_rows &&
+           pulled->row_joint[end] == pulled->row_joint[first] && turns(&pulled->row[end]) &&
+           !stops(&pulled->row[end])) {
+        end++;
+    }
+    return end;
+}
+
+// Of a row's bias times the step, m or rad.
+static double mends(const ode_problem *pulled, int row)
+{
+    return pulled->problem.step * (pulled->row[row].bias - pulled->ahead[row]);
+}
+
+// Rows see the error in axes that turn with the bodies, and jump: it is known by its length alone.
+static void find_opened_turn(ode_problem *pulled, int first, int end)
+{
+    double now = 0, expected = 0, opened = 0;
+    for (int i = first; i < end; i++) {
+        const ode_mending *mending = &pulled->mending[i];
+        now += mends(pulled, i) * mends(pulled, i);
+        expected += mending->expected * mending->expected;
+        opened += mending->opened * mending->opened;
+    }
+    if (opened == 0 && !(now > expected)) {
+        return;
+    }
+    now = sqrt(now);
+    const double more = now - sqrt(expected) - pulled->mending[first].own;
+    const bool passes = // from one stop to the other, by half a turn
+        stops(&pulled->row[first]) && mends(pulled, first) * pulled->mending[first].expected < 0;
+    opened = fmin(now, sqrt(opened) + (passes ? 0 : fmax(0, more)));
+    for (int i = first; i < end; i++) {
+        pulled->mending[i].opened = now > 0 ? opened / now * mends(pulled, i) : 0;
+    }
+}
+
 void sprag_ode_find_opened(ode_problem *pulled)
 {
-    const double step = pulled->problem.step;
     for (int i = 0; i < pulled->loadeds; i++) {
         const ode_loaded_joint *joint = &pulled->loaded[i];
         const int first = (int)(joint->row - pulled->row);
         for (int k = first; k < first + joint->rows; k++) {
             ode_mending *mending = &pulled->mending[k];
-            const double now = step * (pulled->row[k].bias - pulled->ahead[k]),
-                         change = now - mending->expected, more = fabs(change) - mending->own,
+            const double now = mends(pulled, k), change = now - mending->expected,
+                         more = fabs(change) - mending->own,
                          opened = mending->opened + (more > 0 ? copysign(more, change) : 0);
             mending->opened = now > 0 ? fmax(0, fmin(opened, now)) : fmin(0, fmax(opened, now));
+        }
+    }
+    for (int first = 0, end; first < pulled->joint_rows; first = end) {
+        end = first + 1;
+        if (turns(&pulled->row[first])) {
+            end = end_of_turn(pulled, first);
+            find_opened_turn(pulled, first, end);
         }
     }
     pulled->knows_opened = true;
@@ -99,27 +158,70 @@ static double find_own(const ode_problem *pulled, const ode_loaded_joint *joint)
     return pulled->problem.step * pulled->problem.step * sum;
 }
 
+// rad, likewise, of a joint's angular rows. Turns of both bodies do not add up. What axes are apart
+// is the sine of an angle, and a stop turns about an axis between theirs.
+typedef struct own_turns {
+    double axes, stop;
+} own_turns;
+
+static own_turns find_own_turns(const ode_problem *pulled, int first, int end, double erp)
+{
+    double turn[2] = {0}, square = 0;
+    for (int side = 0; side < 2; side++) {
+        const int body = pulled->row[first].body[side];
+        turn[side] = body == SPRAG_STATIC ? 0 : norm3(pulled->solution.velocity[body] + 3);
+        turn[side] *= pulled->problem.step;
+    }
+    for (int i = first; i < end; i++) {
+        const double now = turns(&pulled->row[i]) && !stops(&pulled->row[i]) ? mends(pulled, i) : 0;
+        square += now * now;
+    }
+    const double left = sqrt(square), apart = left / erp, both = turn[0] * turn[1],
+                 any = turn[0] + turn[1];
+    return (own_turns){.axes = erp * (both + (any + left) * apart * apart),
+                       .stop = erp * (both + any * apart)};
+}
+
+static void expect(ode_problem *pulled, int i, double erp, double own)
+{
+    const sprag_row *row = &pulled->row[i];
+    const double step = pulled->problem.step, bias = row->bias - pulled->ahead[i];
+    ode_mending *mending = &pulled->mending[i];
+    mending->own = own;
+    mending->expected = step * (bias - erp * sprag_ode_rate(pulled, row, &pulled->solution));
+    if (mending->opened != 0) {
+        mending->opened -= step * erp * sprag_ode_mended(pulled, i);
+    }
+}
+
 void sprag_ode_expect_mending(ode_problem *pulled)
 {
-    const double step = pulled->problem.step;
-    for (int i = 0; i < pulled->problem.bodies && pulled->knows_opened; i++) {
+    if (!pulled->knows_opened) {
+        return;
+    }
+    for (int i = 0; i < pulled->problem.bodies; i++) {
         sprag_ode_cap_turn(pulled->island.body[i], pulled->solution.velocity[i]);
     }
-    for (int i = 0; i < pulled->loadeds && pulled->knows_opened; i++) {
-        const ode_loaded_joint *joint = &pulled->loaded[i];
-        const int first = (int)(joint->row - pulled->row);
+    const ode_loaded_joint *joint = pulled->loaded, *last = joint + pulled->loadeds;
+    for (int first = 0, end; first < pulled->joint_rows; first = end) {
         const double joints = sprag_ode_own_erp(pulled->row_joint[first]),
-                     erp = joints > 0 ? joints : pulled->erp, own = find_own(pulled, joint);
-        for (int k = first; k < first + joint->rows; k++) {
-            const sprag_row *row = &pulled->row[k];
-            const double bias = row->bias - pulled->ahead[k];
-            ode_mending *mending = &pulled->mending[k];
-            mending->own = own;
-            mending->expected =
-                step * (bias - erp * sprag_ode_rate(pulled, row, &pulled->solution));
-            if (mending->opened != 0) {
-                mending->opened -= step * erp * sprag_ode_mended(pulled, k);
-            }
+                     erp = joints > 0 ? joints : pulled->erp;
+        bool angular = false;
+        own_turns own = {0};
+        for (end = first;
+             end < pulled->joint_rows && pulled->row_joint[end] == pulled->row_joint[first];
+             end++) {
+            angular |= turns(&pulled->row[end]);
         }
+        const bool levers = joint < last && joint->row < &pulled->row[end];
+        const double anchors = levers ? find_own(pulled, joint) : INFINITY;
+        if (angular) {
+            own = find_own_turns(pulled, first, end, erp);
+        }
+        for (int i = first; i < end; i++) {
+            const sprag_row *row = &pulled->row[i];
+            expect(pulled, i, erp, !turns(row) ? anchors : stops(row) ? own.stop : own.axes);
+        }
+        joint += levers;
     }
 }

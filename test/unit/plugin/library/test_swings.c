@@ -201,12 +201,15 @@ END_TEST
 // ---- winches and springs
 
 // A load of 20 kg on four light links of 0.2 kg, with a ball above that the program hoists: by the
-// anchor of its joint, by the stop of a slider, or by a body that it moves.
-typedef enum winch_kind { BY_ANCHOR, BY_STOP, BY_BODY } winch_kind;
+// anchor of its joint, by the stop of a slider, by a body that it moves; or as the tip of a boom,
+// by the stop of its hinge, or by a mast that it turns.
+typedef enum winch_kind { BY_ANCHOR, BY_STOP, BY_BODY, BY_BOOM, BY_MAST } winch_kind;
+
+static const double boom = 1; // m
 
 typedef struct winch {
     dWorldID world;
-    dBodyID top, load;
+    dBodyID top, load, mast;
     dJointID joint;
 } winch;
 
@@ -248,8 +251,27 @@ static winch make_winch(winch_kind kind)
         dJointAttach(w.joint, w.top, 0);
         dJointSetSliderAxis(w.joint, 0, 0, 1);
         dJointSetSliderParam(w.joint, dParamLoStop, 0);
-    } else {
+    } else if (kind == BY_BODY) {
         dBodySetKinematic(w.top);
+    } else {
+        dBodySetPosition(w.top, -boom / 2, 0, 0);
+        dMass m;
+        dMassSetBoxTotal(&m, 2, boom, 0.1, 0.1);
+        dBodySetMass(w.top, &m);
+        if (kind == BY_BOOM) {
+            w.joint = dJointCreateHinge(w.world, 0);
+            dJointAttach(w.joint, w.top, 0);
+            dJointSetHingeAnchor(w.joint, -boom, 0, 0);
+            dJointSetHingeAxis(w.joint, 0, -1, 0);
+            dJointSetHingeParam(w.joint, dParamLoStop, 0);
+        } else {
+            w.mast = add_ball(w.world, 1, 0);
+            dBodySetPosition(w.mast, -boom, 0, 0);
+            dBodySetKinematic(w.mast);
+            w.joint = dJointCreateFixed(w.world, 0);
+            dJointAttach(w.joint, w.top, w.mast);
+            dJointSetFixed(w.joint);
+        }
     }
     w.load = hang_on_links(w.world, w.top, 0, 20);
     return w;
@@ -261,8 +283,14 @@ static void hoist(const winch *w, winch_kind kind, double height)
         dJointSetBallAnchor2(w->joint, 0, 0, height);
     } else if (kind == BY_STOP) {
         dJointSetSliderParam(w->joint, dParamLoStop, height);
-    } else {
+    } else if (kind == BY_BODY) {
         dBodySetPosition(w->top, 0, 0, height);
+    } else if (kind == BY_BOOM) {
+        dJointSetHingeParam(w->joint, dParamLoStop, asin(height / boom));
+    } else {
+        dMatrix3 turned;
+        dRFromAxisAndAngle(turned, 0, -1, 0, asin(height / boom));
+        dBodySetRotation(w->mast, turned);
     }
 }
 
@@ -475,7 +503,7 @@ int main(void)
     dInitODE2(0);
     ADD_TESTS(suite, "joints", {swings_keep_their_energy, 3}, {whirls_keep_their_energy, 1},
               {whirls_under_load_win_nothing, 1}, {rebounds_on_a_joint_win_little, 300});
-    ADD_TESTS(suite, "loads", {winches_hoist, 9}, {jerks_spin_no_link, 9}, {springs_carry_loads, 1},
+    ADD_TESTS(suite, "loads", {winches_hoist, 15}, {jerks_spin_no_link, 9}, {springs_carry_loads, 1},
               {loads_fall_and_win_nothing, 8});
     return run_suite(suite);
 }
