@@ -1,7 +1,9 @@
 // method=advance as an ODE program sees it: bodies rest, sleep, wake up, and do not penetrate.
 #include <check.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "advance_program.h"
 #include "linalg.h"
@@ -446,6 +448,52 @@ START_TEST(dominoes_fall_in_many_substeps)
 }
 END_TEST
 
+// ---- geoms that are gone
+
+static void *page; // of a geom; no one may read it once that is destroyed
+enum { PAGE = 4096 };
+
+static void *allocate_page(dsizeint size)
+{
+    ck_assert_uint_le(size, PAGE);
+    page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(page, MAP_FAILED);
+    return page;
+}
+
+static void close_page(void *memory, dsizeint size)
+{
+    (void)size;
+    if (memory == page) {
+        ck_assert_int_eq(mprotect(page, PAGE, PROT_NONE), 0);
+    } else {
+        free(memory);
+    }
+}
+
+// Between the collision call and the step, the program takes a ball from its body. The contacts
+// act.
+START_TEST(geoms_are_destroyed_before_the_step)
+{
+    static const char *const options[] = {"method=advance", "method=ess",
+                                          "method=advance,advance.callbacks=before",
+                                          "method=ess,advance.callbacks=before"};
+    scene *s = open_scene(options[_i]);
+    add_floor(s);
+    dSetFreeHandler(close_page);
+    dSetAllocHandler(allocate_page);
+    dGeomID ball = dCreateSphere(s->space, 0.5);
+    dSetAllocHandler(NULL);
+    dBodyID body = body_at(s, ball, 0, 0, 0.5 - 1e-3);
+    dSpaceCollide(s->space, s, touch);
+    dGeomDestroy(ball);
+    dWorldStep(s->world, 0.01);
+    ck_assert_double_ge(dBodyGetLinearVel(body)[2], -1e-6);
+    dSetFreeHandler(NULL);
+    close_scene(s);
+}
+END_TEST
+
 int main(void)
 {
     start_ode();
@@ -458,5 +506,6 @@ int main(void)
               {sleeping_bodies_are_hit_without_overlap, 1},
               {sleeping_bodies_are_not_woken_from_a_distance, 1});
     ADD_TESTS(suite, "cards", {house_of_cards_stands, 1}, {dominoes_fall_in_many_substeps, 3});
+    ADD_TESTS(suite, "gone", {geoms_are_destroyed_before_the_step, 4});
     return run_suite(suite);
 }
