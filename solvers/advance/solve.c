@@ -333,8 +333,9 @@ sprag_result advance_solve(advance_run *run, double step)
     }
     if (advance_must_push(run)) {
         // The push depends on the points, and hardly on the length of the sub-step. A coarse plan
-        // keeps it from speculative contacts by its projection.
-        bool speculative = run->points.count > run->points.closed && !advance_is_coarse(run);
+        // keeps the opening of gaps from speculative contacts by its projection.
+        bool projected = advance_is_coarse(run) && !(run->push.speed > 0);
+        bool speculative = run->points.count > run->points.closed && !projected;
         long points = speculative ? run->points.added : 0;
         result = run->push.solved_for == points ? SPRAG_OK : advance_push_out(run, &p);
         if (result != SPRAG_OK) {
