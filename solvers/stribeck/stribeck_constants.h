@@ -6,9 +6,7 @@
 // ---- Acceptance (strategy.c)
 
 // Residual (residual.h, relative) at which no further strategy is tried: 1 is that of no solution.
-// More: roots far away, with velocities of 1e13 m/s between bodies that wedge, keep the others from
-// being tried; less: strategies that end within a budget are followed by others.
-static const double STRIBECK_ACCEPTED = 0.1;
+static const double STRIBECK_ACCEPTED = 1;
 
 // ---- The limit of energy (limit_energy.c)
 
