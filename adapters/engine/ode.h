@@ -212,6 +212,10 @@ void sprag_ode_get_rows(dJointID joint, dReal rate, dReal erp, const ode_rows *r
 // The ERP that a joint has for all its rows. 0: it has none, or none but 0.
 dReal sprag_ode_own_erp(dJointID joint);
 
+// The ERP of its stop, of several that of its way, or of its first axis. 0: it has none, or none
+// but 0.
+dReal sprag_ode_stop_erp(dJointID joint);
+
 // The number of a parameter of joints, of those from dParamLoStop to dParamERP, in the running ODE.
 int sprag_ode_parameter(int parameter);
 

@@ -297,6 +297,29 @@ dReal sprag_ode_own_erp(dJointID joint)
     }
 }
 
+dReal sprag_ode_stop_erp(dJointID joint)
+{
+    const int erp = sprag_ode_parameter(dParamStopERP);
+    switch ((int)dJointGetType(joint)) {
+    case dJointTypeHinge:
+        return dJointGetHingeParam(joint, erp);
+    case dJointTypeSlider:
+        return dJointGetSliderParam(joint, erp);
+    case dJointTypeUniversal:
+        return dJointGetUniversalParam(joint, erp);
+    case dJointTypeHinge2:
+        return dJointGetHinge2Param(joint, erp);
+    case dJointTypePR:
+        return dJointGetPRParam(joint, erp);
+    case dJointTypePU:
+        return dJointGetPUParam(joint, sprag_ode_parameter(dParamStopERP3));
+    case dJointTypePiston:
+        return dJointGetPistonParam(joint, erp);
+    default:
+        return 0;
+    }
+}
+
 bool sprag_ode_distance_anchors(dJointID joint, dVector3 anchor[2])
 {
     dJointType type = dJointGetType(joint);

@@ -400,11 +400,14 @@ bool sprag_ode_charge_loads(ode_problem *pulled);
 // Finds what of the rows' bias the program has opened, before the first solve of a step.
 void sprag_ode_find_opened(ode_problem *pulled);
 
-// m/s, at which the solution mends what the program has opened of a row.
+// m/s, at which the solution mends the error of a row.
+double sprag_ode_mending_rate(const ode_problem *pulled, int row);
+
+// m/s, the part of it for what the program has opened.
 double sprag_ode_mended(const ode_problem *pulled, int row);
 
-// Rows ask for no velocity, but to mend what the program has opened. A stop throws its bodies back,
-// at most as fast as they came.
+// Rows ask for no velocity, but to mend what the program has opened, or what a stop's account
+// holds. A stop throws its bodies back, at most as fast as they came.
 void sprag_ode_mend_nothing(ode_problem *pulled);
 
 // Sets what the rows are to mend in the next step, by the solution with which the bodies move. Caps

@@ -40,7 +40,7 @@ static const double load_growth_across = 4;
 
 // m/s per N, compliance of the rows of a joint that welds: ODE's default CFM is 1e-7 at 1 ms.
 // Larger: bodies on soft welds, which turn against each other, spin up (dFixed with a CFM of 0.3);
-// smaller: loops of welds with some CFM lose their rotation. A softer stop is a spring.
+// smaller: loops of welds with some CFM lose their rotation.
 static const double load_hard_weld = 1e-6;
 
 // m/s per N, compliance of the rows of a joint that is a spring, whose work is its own: 1e6 N/m at

@@ -50,16 +50,23 @@ static int holding_rows_of(dJointID joint)
     }
 }
 
-// Rows that hold the bodies of the joint together, and hard stops, bring in nothing; others are
-// springs, motors, those of infinite force too, and stops that are locked.
-static bool drives(const sprag_row *row, bool holding)
+static bool is_two_way(const sprag_row *row)
 {
-    if (row->lo == -INFINITY && row->hi == INFINITY) {
-        return !holding || row->compliance > load_spring;
-    }
-    const bool stops =
-        (row->lo == 0 && row->hi == INFINITY) || (row->lo == -INFINITY && row->hi == 0);
-    return !stops || row->compliance > load_hard_weld;
+    return row->lo == -INFINITY && row->hi == INFINITY;
+}
+
+// A stop has a row while it is passed by, and pushes one way.
+static bool is_stop(const sprag_row *row)
+{
+    return !is_two_way(row) &&
+           ((row->lo == 0 && row->hi == INFINITY) || (row->lo == -INFINITY && row->hi == 0));
+}
+
+// Rows that hold the bodies of the joint together, and stops, bring in nothing; others are springs,
+// motors, those of infinite force too, and stops that are locked.
+static bool drives(const sprag_row *row, bool holding, bool stop)
+{
+    return is_two_way(row) ? !holding || row->compliance > load_spring : !stop;
 }
 
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
@@ -95,13 +102,21 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
         row->compliance = rhs_cfm[2 * k + 1];
         row->lo = lo_hi[2 * k];
         row->hi = lo_hi[2 * k + 1];
-        row->guess = warm_start ? sprag_ode_warm_start_row(warm_start, joint, good,
-                                                           mending ? &mending[good] : NULL)
-                                : 0;
+        row->guess = 0;
+        if (warm_start) {
+            row->guess =
+                sprag_ode_warm_start_row(warm_start, joint, good, mending ? &mending[good] : NULL);
+        } else if (mending) {
+            mending[good] = (ode_mending){.expected = NAN};
+        }
         memcpy(row->jacobian[0], J[0] + 6 * k, sizeof row->jacobian[0]);
         memcpy(row->jacobian[1], body[1] ? J[1] + 6 * k : none, sizeof row->jacobian[1]);
         make_force_of_motor(row);
-        row->drives = drives(row, k < holding);
+        const bool stop = is_stop(row);
+        row->drives = drives(row, k < holding, stop);
+        if (mending) {
+            mending[good].stop_erp = stop ? sprag_ode_stop_erp(joint) : 0;
+        }
         good += row_is_good(row);
     }
     return good;

@@ -4,8 +4,12 @@
 // swings against it has w.A w / 2 in it, and as much in the tension. So each body keeps an account
 // of what A and the rows under load have taken. A joint that opens under its force takes energy
 // too, and brings it in again as its error is mended: that is charged to the account. Where it was
-// free, a chain of 3 links under 20 won 30 % in 60 s. So is what a stop mends: sliders with stops
-// in a chain under 100 kg won half of the energy.
+// free, a chain of 3 links under 20 won 30 % in 60 s.
+//
+// So is what a stop mends: sliders with stops in a chain under 100 kg won half of the energy. But
+// all stops are passed by before ODE gives them a row, and soft ones are springs. So each has an
+// account of its own for what its error takes to mend, of the energy that the step has taken and
+// that the bodies' accounts do not hold. Without it, a load that falls onto a stop stays too low.
 //
 // Springs (rows with a CFM above load_spring) and motors do work of their own. So does the program
 // where it opens a joint (load_opened.c): that is mended without being charged, also in a second
@@ -29,6 +33,7 @@
 // J, of all bodies and distances under load.
 typedef struct account {
     double before, room; // what is in it before the step; what it holds at most after it
+    double stops;        // what more the accounts of stops hold at most
     double won;          // in the step, by A and by rows
     double driven;       // the part of it that u and the look ahead bring in
     bool pushed;         // the program moves a body
@@ -81,6 +86,27 @@ static void add_body(account *sum, const ode_problem *pulled, int body, ode_stif
     }
 }
 
+// J, of a stop's own account.
+typedef struct stop_account {
+    double spent; // on what the solution mends
+    double kept;  // of the rest, no more than of the error
+    double room;  // for what it takes to mend the rest of the error by the force of this step
+} stop_account;
+
+static stop_account account_of_stop(const ode_problem *pulled, int i)
+{
+    const sprag_row *row = &pulled->row[i];
+    const ode_mending *mending = &pulled->mending[i];
+    const double bias = row->bias - pulled->ahead[i], force = pulled->solution.row_force[i],
+                 rate = sprag_ode_mending_rate(pulled, i),
+                 left = bias != 0 ? fmax(0, 1 - mending->stop_erp * rate / bias) : 0;
+    const double work = pulled->problem.step * force * rate,
+                 whole = pulled->problem.step * force * bias / mending->stop_erp,
+                 spent = fmax(0, fmin(work, mending->stored)),
+                 kept = (mending->stored - spent) * fmin(1, left);
+    return (stop_account){spent, kept, fmax(0, whole * left - kept)};
+}
+
 // The work of contacts, of motors, of what the program moves, and of what it has opened is their
 // own.
 static void add_rows(account *sum, const ode_problem *pulled)
@@ -100,6 +126,11 @@ static void add_rows(account *sum, const ode_problem *pulled)
             sum->driven += 0.5 * impulse * pulled->ahead[i];
             if (i < pulled->joint_rows && pulled->mending[i].opened != 0) {
                 sum->won -= impulse * sprag_ode_mended(pulled, i);
+            }
+            if (i < pulled->joint_rows && pulled->mending[i].stop_erp > 0) {
+                const stop_account of = account_of_stop(pulled, i);
+                sum->won -= of.spent;
+                sum->stops += of.room;
             }
         }
     }
@@ -166,10 +197,24 @@ static void settle(double *stored, double *share, double kept, double factor)
     *share = next > load_least_share ? (next < 1 ? next : 1) : load_least_share;
 }
 
+// share: of the room of each stop, that is filled.
+static void keep_stops(ode_problem *pulled, double share)
+{
+    for (int i = 0; i < pulled->joint_rows; i++) {
+        if (pulled->mending[i].stop_erp > 0) {
+            const stop_account of = account_of_stop(pulled, i);
+            pulled->mending[i].stored = of.kept + fmax(0, share) * of.room;
+        }
+    }
+}
+
 bool sprag_ode_charge_loads(ode_problem *pulled)
 {
     account sum = {0};
     if (pulled->stiffened_bodies + pulled->stiffened_distances == 0) {
+        if (pulled->knows_opened) {
+            keep_stops(pulled, 0);
+        }
         return true;
     }
     for (int i = 0, at = 0; i < pulled->problem.bodies; i++) {
@@ -200,5 +245,9 @@ bool sprag_ode_charge_loads(ode_problem *pulled)
     }
     pulled->won = sum.won;
     pulled->may_win = fmax(0, sum.before) + load_most_gain * energy(pulled);
-    return pulled->solve == ODE_WON || sum.won <= pulled->may_win;
+    if (pulled->solve != ODE_WON && sum.won > pulled->may_win) {
+        return false;
+    }
+    keep_stops(pulled, sum.stops > 0 ? fmin(1, (left - sum.room) / sum.stops) : 0);
+    return true;
 }

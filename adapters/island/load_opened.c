@@ -86,24 +86,43 @@ void sprag_ode_find_opened(ode_problem *pulled)
     pulled->knows_opened = true;
 }
 
+double sprag_ode_mending_rate(const ode_problem *pulled, int row)
+{
+    return sprag_ode_rate(pulled, &pulled->row[row], &pulled->solution) -
+           (pulled->solve == ODE_WON ? 0 : pulled->ahead[row]);
+}
+
 double sprag_ode_mended(const ode_problem *pulled, int row)
 {
-    const double opened = pulled->mending[row].opened / pulled->problem.step;
-    const double ahead = pulled->solve == ODE_WON ? 0 : pulled->ahead[row],
-                 rate = sprag_ode_rate(pulled, &pulled->row[row], &pulled->solution) - ahead;
+    const double opened = pulled->mending[row].opened / pulled->problem.step,
+                 rate = sprag_ode_mending_rate(pulled, row);
     return opened > 0 ? fmax(0, fmin(rate, opened)) : fmin(0, fmax(rate, opened));
 }
 
+// m/s, the part of a stop's bias that its account pays for, by its work in the solution.
+static double paid(const ode_problem *pulled, int row)
+{
+    const double stored = pulled->mending[row].stored, step = pulled->problem.step,
+                 work = step * pulled->solution.row_force[row] *
+                        sprag_ode_rate(pulled, &pulled->row[row], &pulled->solution);
+    return pulled->row[row].bias * (work > stored ? stored / work : stored > 0);
+}
+
+// Soft rows keep the force of the last step: without it they yield in each, and a load on a soft
+// stop sinks for ever.
 void sprag_ode_mend_nothing(ode_problem *pulled)
 {
     for (int i = 0; i < pulled->joint_rows; i++) {
         sprag_row *row = &pulled->row[i];
         if (!row->drives) {
-            const double bias = row->bias, back = -sprag_ode_rate(pulled, row, NULL);
-            const double opened = pulled->mending[i].opened / pulled->problem.step;
-            row->bias = row->lo == 0   ? fmin(bias, fmax(opened, back))
-                        : row->hi == 0 ? fmax(bias, fmin(opened, back))
-                                       : opened;
+            const double bias = row->bias, back = -sprag_ode_rate(pulled, row, NULL),
+                         more = pulled->mending[i].stop_erp > 0 ? paid(pulled, i) : 0,
+                         held = pulled->mending[i].opened / pulled->problem.step +
+                                row->compliance * row->guess + more,
+                         least = bias > 0 ? fmax(0, fmin(held, bias)) : fmin(0, fmax(held, bias));
+            row->bias = row->lo == 0   ? fmin(bias, fmax(least, back))
+                        : row->hi == 0 ? fmax(bias, fmin(least, back))
+                                       : least;
             pulled->ahead[i] = row->bias - bias;
         }
     }
@@ -178,8 +197,7 @@ static own_turns find_own_turns(const ode_problem *pulled, int first, int end, d
     }
     const double left = sqrt(square), apart = left / erp, both = turn[0] * turn[1],
                  any = turn[0] + turn[1];
-    return (own_turns){.axes = erp * (both + (any + left) * apart * apart),
-                       .stop = erp * (both + any * apart)};
+    return (own_turns){.axes = both + (any + left) * apart * apart, .stop = both + any * apart};
 }
 
 static void expect(ode_problem *pulled, int i, double erp, double own)
@@ -205,7 +223,7 @@ void sprag_ode_expect_mending(ode_problem *pulled)
     const ode_loaded_joint *joint = pulled->loaded, *last = joint + pulled->loadeds;
     for (int first = 0, end; first < pulled->joint_rows; first = end) {
         const double joints = sprag_ode_own_erp(pulled->row_joint[first]),
-                     erp = joints > 0 ? joints : pulled->erp;
+                     holding = joints > 0 ? joints : pulled->erp;
         bool angular = false;
         own_turns own = {0};
         for (end = first;
@@ -216,11 +234,13 @@ void sprag_ode_expect_mending(ode_problem *pulled)
         const bool levers = joint < last && joint->row < &pulled->row[end];
         const double anchors = levers ? find_own(pulled, joint) : INFINITY;
         if (angular) {
-            own = find_own_turns(pulled, first, end, erp);
+            own = find_own_turns(pulled, first, end, holding);
         }
         for (int i = first; i < end; i++) {
             const sprag_row *row = &pulled->row[i];
-            expect(pulled, i, erp, !turns(row) ? anchors : stops(row) ? own.stop : own.axes);
+            const double stop = pulled->mending[i].stop_erp, erp = stop > 0 ? stop : holding;
+            expect(pulled, i, erp,
+                   !turns(row) ? anchors : erp * (stops(row) ? own.stop : own.axes));
         }
         joint += levers;
     }

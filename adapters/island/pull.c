@@ -41,7 +41,7 @@ static bool take_arrays(ode_problem *pulled, int rows, sprag_scratch *scratch)
     pulled->contact_joint = SPRAG_TAKE_RAW(scratch, contacts, dJointID);
     pulled->warm_key = SPRAG_TAKE_RAW(scratch, contacts, ode_warm_key);
     pulled->row_joint = SPRAG_TAKE_RAW(scratch, rows, dJointID);
-    pulled->mending = SPRAG_TAKE(scratch, rows, ode_mending);
+    pulled->mending = SPRAG_TAKE_RAW(scratch, rows, ode_mending);
     pulled->force = SPRAG_TAKE_RAW(scratch, island->bodies, double[6]);
     pulled->solution.velocity = SPRAG_TAKE_RAW(scratch, island->bodies, double[6]);
     pulled->solution.contact_force = SPRAG_TAKE_RAW(scratch, contacts, double[6]);

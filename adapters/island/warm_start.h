@@ -37,6 +37,8 @@ typedef struct ode_mending {
     double expected; // by the solution; NaN: the joint is new, or its island never was under load
     double opened;   // the part of it that the program has opened (load_energy.c)
     double own;      // m, the most by which the bodies themselves miss it
+    double stop_erp; // of a stop; 0: the row is none, or its ERP is 0
+    double stored;   // J, in a stop's account (load_energy.c)
 } ode_mending;
 
 // Force of a joint's row (from 0) in the last step, N or N m; 0 if unknown. mending: NULL, or set
