@@ -26,8 +26,9 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
                                   int updates, bool brief, double *v, double *dv,
                                   sprag_stats *stats);
 
-// The same without `brief`, then, if it fails, from what the interior-point
-// method finds. softest: m/s, of sprag_interior_solve; updates: at most, of all.
+// The same without `brief`, and with updates that are shortened where they lead away from the laws;
+// then, if it fails, from what the interior-point method finds. softest: m/s, of
+// sprag_interior_solve; updates: at most, of all.
 sprag_result sprag_forces_solve(sprag_system *system, double softest, double stiction,
                                 double tolerance, int updates, double *v, double *dv,
                                 sprag_stats *stats);
