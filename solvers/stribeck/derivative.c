@@ -52,7 +52,7 @@ sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *pro
     }
     sprag_assemble_start(system, problem, d->node_of, solution, d->velocity);
     result = sprag_forces_iterate(system, d->stiction, options->tolerance, STRIBECK_FORCE_UPDATES,
-                                  true, d->velocity, dv, &stats);
+                                  SPRAG_FORCES_BRIEF, d->velocity, dv, &stats);
     if (result != SPRAG_OK) {
         return result;
     }

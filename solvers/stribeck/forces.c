@@ -333,9 +333,10 @@ static double search(iterate *s, const double *apart, int count)
 }
 
 sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double tolerance,
-                                  int updates, bool brief, double *v, double *dv,
+                                  int updates, sprag_forces_mode mode, double *v, double *dv,
                                   sprag_stats *stats)
 {
+    const bool brief = mode == SPRAG_FORCES_BRIEF;
     iterate s = {.system = system, .stiction = stiction, .v = v, .dv = dv};
     if (!take(&s, system->scratch)) {
         return SPRAG_NO_MEMORY;
@@ -362,7 +363,7 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
         if (result != SPRAG_OK) {
             return result;
         }
-        if (brief) {
+        if (mode != SPRAG_FORCES_SEARCH) {
             move(&s, stalls && since % 2 ? 0.5 : 1);
             error = error_of(&s);
         } else {
@@ -381,13 +382,14 @@ static int updates_left(int last, const sprag_stats *stats, int most)
 }
 
 sprag_result sprag_forces_solve(sprag_system *system, double softest, double stiction,
-                                double tolerance, int updates, double *v, double *dv,
-                                sprag_stats *stats)
+                                double tolerance, int updates, sprag_forces_mode mode, double *v,
+                                double *dv, sprag_stats *stats)
 {
+    const int each =
+        mode == SPRAG_FORCES_SEARCH ? STRIBECK_SEARCHED_UPDATES : STRIBECK_FORCE_UPDATES;
     const int last = updates < INT_MAX - stats->iterations ? stats->iterations + updates : INT_MAX;
     sprag_result result = sprag_forces_iterate(system, stiction, tolerance,
-                                               updates_left(last, stats, STRIBECK_FORCE_UPDATES),
-                                               false, v, dv, stats);
+                                               updates_left(last, stats, each), mode, v, dv, stats);
     if (result != SPRAG_NOT_CONVERGED || stats->iterations >= last) {
         return result;
     }
@@ -397,9 +399,8 @@ sprag_result sprag_forces_solve(sprag_system *system, double softest, double sti
     if (result != SPRAG_OK && result != SPRAG_NOT_CONVERGED) {
         return result;
     }
-    return sprag_forces_iterate(system, stiction, tolerance,
-                                updates_left(last, stats, STRIBECK_FORCE_UPDATES), false, v, dv,
-                                stats);
+    return sprag_forces_iterate(system, stiction, tolerance, updates_left(last, stats, each), mode,
+                                v, dv, stats);
 }
 
 sprag_result sprag_stribeck_forces(const sprag_problem *problem,
@@ -425,7 +426,7 @@ sprag_result sprag_stribeck_forces(const sprag_problem *problem,
     const int updates = (int)clamp(*options->work_left / update, 0, INT_MAX / 2);
     sprag_assemble_start(&system, problem, node_of, solution, v);
     result = sprag_forces_solve(&system, scales.soft.scale, stiction, options->tolerance, updates,
-                                v, dv, stats);
+                                SPRAG_FORCES_SEARCH, v, dv, stats);
     *options->work_left -= (stats->iterations - before + 1) * update; // 1: the assembly
     if (result == SPRAG_OK) {
         sprag_assemble_solution(&system, problem, node_of, v, solution);

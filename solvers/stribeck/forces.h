@@ -17,21 +17,27 @@
 #include "stribeck.h"
 #include "system.h"
 
+// What an iteration does with updates that lead away from the laws.
+typedef enum sprag_forces_mode {
+    SPRAG_FORCES_BRIEF,  // it ends where one leads farther from them than its start was
+    SPRAG_FORCES_LONG,   // every other one is taken half where they make no progress
+    SPRAG_FORCES_SEARCH, // they are shortened
+} sprag_forces_mode;
+
 // On bodies, from v (m/s, rad/s) and the impulses of the system. dv: size, scratch. tolerance: of
-// momentum and laws, relative to the impulses. brief: it ends where an update takes it farther from
-// the laws than its start, and takes a start without an update that is a hundred times nearer than
-// the tolerance only. SPRAG_OK: the system has the impulses at v, and is at the points w.
-// SPRAG_NOT_CONVERGED after so many updates, SPRAG_SINGULAR, SPRAG_NO_MEMORY.
+// momentum and laws, relative to the impulses. Brief, it takes a start without an update only if
+// that is a hundred times nearer than the tolerance. SPRAG_OK: the system has the impulses at v,
+// and is at the points w. SPRAG_NOT_CONVERGED after so many updates, SPRAG_SINGULAR,
+// SPRAG_NO_MEMORY.
 sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double tolerance,
-                                  int updates, bool brief, double *v, double *dv,
+                                  int updates, sprag_forces_mode mode, double *v, double *dv,
                                   sprag_stats *stats);
 
-// The same without `brief`, and with updates that are shortened where they lead away from the laws;
-// then, if it fails, from what the interior-point method finds. softest: m/s, of
-// sprag_interior_solve; updates: at most, of all.
+// The same, not brief; then, if it fails, from what the interior-point method finds. softest: m/s,
+// of sprag_interior_solve; updates: at most, of all.
 sprag_result sprag_forces_solve(sprag_system *system, double softest, double stiction,
-                                double tolerance, int updates, double *v, double *dv,
-                                sprag_stats *stats);
+                                double tolerance, int updates, sprag_forces_mode mode, double *v,
+                                double *dv, sprag_stats *stats);
 
 // It on a problem. Starts from the velocities and forces of *solution; forces of 0 do for new
 // contacts. Contacts with a stiffness (Hunt and Crossley's law) are not solved. Of the options:

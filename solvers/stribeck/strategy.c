@@ -164,8 +164,8 @@ static sprag_result solve_known(sprag_strategy_state *w)
     const double tolerance = (root ? STRIBECK_FORCE_KNOWN : 1) * w->options.tolerance;
     go_to_known(w);
     return sprag_forces_iterate(w->system, w->options.finest, tolerance,
-                                affordable(w, w->options.max_iterations), true, w->v, w->dv,
-                                &w->stats);
+                                affordable(w, w->options.max_iterations), SPRAG_FORCES_BRIEF, w->v,
+                                w->dv, &w->stats);
 }
 
 // Newton's method in the forces to a root, also from the interior-point method's result.
@@ -173,7 +173,8 @@ static sprag_result solve_forces(sprag_strategy_state *w)
 {
     go_to_known(w);
     return sprag_forces_solve(w->system, w->options.softest, w->options.finest,
-                              w->options.tolerance, affordable(w, INT_MAX), w->v, w->dv, &w->stats);
+                              w->options.tolerance, affordable(w, INT_MAX), SPRAG_FORCES_LONG, w->v,
+                              w->dv, &w->stats);
 }
 
 // Friction bounds: the expected normal impulse of a contact, or, if that is unknown, the impulse

@@ -181,9 +181,9 @@ enum { STRIBECK_POOR_SWEEPS = 20 };
 
 // ---- Newton's method in the forces (forces.c)
 
-// Updates; and updates without progress (half the error) after which rounding is reached or, brief,
-// every other one is taken half. More: forces that are found later.
-enum { STRIBECK_FORCE_UPDATES = 40, STRIBECK_FORCE_STALLED = 2 };
+// Updates; those that are shortened; and updates without progress (half the error) after which
+// rounding is reached, or every other one is taken half. More: forces that are found later.
+enum { STRIBECK_FORCE_UPDATES = 20, STRIBECK_SEARCHED_UPDATES = 40, STRIBECK_FORCE_STALLED = 2 };
 
 // Iterates that an update is compared with, and the least part of it that is tried. More, smaller:
 // more evaluations where forces are not found; fewer, larger: forces that are not found (1: twice
