@@ -464,6 +464,31 @@ START_TEST(stock_answers_the_rest)
 }
 END_TEST
 
+// A box that stands deep in a flat mesh, beside one of its rims, leaves it over that rim; deeper
+// within by the front.
+START_TEST(rims_are_alike_on_all_sides)
+{
+    scene s = open_scene("method=stribeck");
+    dTriMeshDataID data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildDouble(data, square, 3 * sizeof(dReal), 4, halves, 6,
+                                3 * sizeof(dTriIndex));
+    dGeomID mesh = dCreateTriMesh(s.space, data, NULL, NULL, NULL);
+    dGeomID box = on_body(&s, dCreateBox(s.space, 0.04, 0.04, 1.2), 0, 0, 5);
+    collide(&s);
+    ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+    for (int k = 0; k < 2; k++) {
+        dContactGeom contact[MOST];
+        const double inwards = k ? 0.6 : 0.05, out = _i % 2 ? 2 - inwards : inwards - 2;
+        dGeomSetPosition(box, _i / 2 ? 0.2 : out, _i / 2 ? out : 0.2, 0.1);
+        ck_assert_int_ge(dCollide(box, mesh, MOST, contact, sizeof *contact), 1);
+        ck_assert_double_eq_tol(contact[0].depth, k ? 0.5 : 0.07, 1e-9);
+        ck_assert_double_eq_tol(contact[0].normal[k ? 2 : _i / 2], k || out > 0 ? 1 : -1, 1e-9);
+    }
+    close_scene(&s);
+    dGeomTriMeshDataDestroy(data);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("collide");
@@ -474,6 +499,6 @@ int main(void)
               {levels_of_spaces_are_kept, 1}, {every_kind_of_space_does, 4},
               {hash_spaces_miss_no_pair, 2}, {bits_are_obeyed, 2},
               {transforms_are_named_as_by_stock, 2}, {meshes_have_merged_contacts, 1},
-              {stock_answers_the_rest, 1});
+              {stock_answers_the_rest, 1}, {rims_are_alike_on_all_sides, 4});
     return run_beside_stock(suite, CK_NOFORK);
 }
