@@ -595,6 +595,17 @@ START_TEST(sweeps_of_a_budget_are_charged_once)
 }
 END_TEST
 
+// One contact is solved by a sweep or two: no direct method follows.
+START_TEST(what_sweeps_solve_is_solved)
+{
+    sprag_stribeck_options options = sprag_stribeck_defaults();
+    options.exact = false;
+    puck(0.5);
+    ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
+    ck_assert_int_eq(s.stats.factorizations + s.stats.iterations, 0);
+}
+END_TEST
+
 // What stands as its known forces say needs no update, but its matrix is made.
 START_TEST(a_solve_without_updates_is_charged_for_its_matrix)
 {
@@ -883,6 +894,7 @@ int main(void)
              {a_slow_push_starts_what_stands_beside_a_load, 1},
              {without_work_left_a_solve_is_a_few_sweeps, 1},
              {a_solve_without_updates_is_charged_for_its_matrix, 1},
-             {sweeps_of_a_budget_are_charged_once, 1}, {what_the_scratch_held_does_not_matter, 1});
+             {sweeps_of_a_budget_are_charged_once, 1}, {what_the_scratch_held_does_not_matter, 1},
+             {what_sweeps_solve_is_solved, 1});
     return run_suite(suite);
 }
