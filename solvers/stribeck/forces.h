@@ -17,7 +17,7 @@
 #include "stribeck.h"
 #include "system.h"
 
-// What an iteration does with updates that lead away from the laws.
+// Updates of an iteration that lead away from the laws:
 typedef enum sprag_forces_mode {
     SPRAG_FORCES_BRIEF,  // it ends where one leads farther from them than its start was
     SPRAG_FORCES_LONG,   // every other one is taken half where they make no progress
