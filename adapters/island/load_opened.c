@@ -200,6 +200,14 @@ static own_turns find_own_turns(const ode_problem *pulled, int first, int end, d
     return (own_turns){.axes = both + (any + left) * apart * apart, .stop = both + any * apart};
 }
 
+// Of other joints turns about two axes do not keep these at right angles, and a row may be another
+// stop's than in the step before.
+static bool turns_are_known(dJointID joint)
+{
+    const dJointType type = dJointGetType(joint);
+    return type == dJointTypeHinge || type == dJointTypeFixed || type == dJointTypeSlider;
+}
+
 static void expect(ode_problem *pulled, int i, double erp, double own)
 {
     const sprag_row *row = &pulled->row[i];
@@ -225,7 +233,7 @@ void sprag_ode_expect_mending(ode_problem *pulled)
         const double joints = sprag_ode_own_erp(pulled->row_joint[first]),
                      holding = joints > 0 ? joints : pulled->erp;
         bool angular = false;
-        own_turns own = {0};
+        own_turns own = {INFINITY, INFINITY};
         for (end = first;
              end < pulled->joint_rows && pulled->row_joint[end] == pulled->row_joint[first];
              end++) {
@@ -233,7 +241,7 @@ void sprag_ode_expect_mending(ode_problem *pulled)
         }
         const bool levers = joint < last && joint->row < &pulled->row[end];
         const double anchors = levers ? find_own(pulled, joint) : INFINITY;
-        if (angular) {
+        if (angular && turns_are_known(pulled->row_joint[first])) {
             own = find_own_turns(pulled, first, end, holding);
         }
         for (int i = first; i < end; i++) {
