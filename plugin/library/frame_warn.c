@@ -161,7 +161,7 @@ void warn_of_no_collision_call(world_state *w)
 {
     if (warn_first(w, WARN_NO_COLLISION_CALL)) {
         warn(w, "without_geometry",
-             "sprag has seen no collision call before this step, so it knows no distances. "
+             "sprag has seen no collision call on geoms before this step, and knows no distances. "
              "method=%s takes the contacts of the program, as method=stribeck does. Calls through "
              "dlopen or ctypes are not seen.",
              w->settings.method->name);
