@@ -313,6 +313,19 @@ bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch);
 // Takes the added inertia and the looks ahead out of the problem: its energy is that of the bodies.
 void sprag_ode_unstiffen(ode_problem *pulled);
 
+// Does a row hold both ways, without a bound? Those of stops and motors do not.
+static inline bool sprag_ode_holds(const sprag_row *row)
+{
+    return row->lo == -INFINITY && row->hi == INFINITY;
+}
+
+// Has a row angular parts alone?
+static inline bool sprag_ode_turns(const sprag_row *row)
+{
+    const double *e = row->jacobian[0];
+    return e[0] == 0 && e[1] == 0 && e[2] == 0;
+}
+
 // J v of a row, m/s or rad/s. after: v of this solution; NULL: v before the step.
 static inline double sprag_ode_rate(const ode_problem *pulled, const sprag_row *row,
                                     const sprag_solution *after)

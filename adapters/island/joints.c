@@ -50,23 +50,17 @@ static int holding_rows_of(dJointID joint)
     }
 }
 
-static bool is_two_way(const sprag_row *row)
-{
-    return row->lo == -INFINITY && row->hi == INFINITY;
-}
-
 // A stop has a row while it is passed by, and pushes one way.
 static bool is_stop(const sprag_row *row)
 {
-    return !is_two_way(row) &&
-           ((row->lo == 0 && row->hi == INFINITY) || (row->lo == -INFINITY && row->hi == 0));
+    return (row->lo == 0 && row->hi == INFINITY) || (row->lo == -INFINITY && row->hi == 0);
 }
 
 // Rows that hold the bodies of the joint together, and stops, bring in nothing; others are springs,
 // motors, those of infinite force too, and stops that are locked.
 static bool drives(const sprag_row *row, bool holding, bool stop)
 {
-    return is_two_way(row) ? !holding || row->compliance > load_spring : !stop;
+    return sprag_ode_holds(row) ? !holding || row->compliance > load_spring : !stop;
 }
 
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,

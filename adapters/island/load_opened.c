@@ -10,25 +10,14 @@
 #include "island.h"
 #include "linalg.h"
 
-static bool turns(const sprag_row *row)
-{
-    const double *e = row->jacobian[0];
-    return e[0] == 0 && e[1] == 0 && e[2] == 0;
-}
-
-static bool stops(const sprag_row *row)
-{
-    return row->lo != -INFINITY || row->hi != INFINITY;
-}
-
 // The angular rows from the first on that mend one error: those of its joint that hold axes. A stop
 // has an error of its own.
 static int end_of_turn(const ode_problem *pulled, int first)
 {
     int end = first + 1;
-    while (!stops(&pulled->row[first]) && end < pulled->joint_rows &&
-           pulled->row_joint[end] == pulled->row_joint[first] && turns(&pulled->row[end]) &&
-           !stops(&pulled->row[end])) {
+    while (sprag_ode_holds(&pulled->row[first]) && end < pulled->joint_rows &&
+           pulled->row_joint[end] == pulled->row_joint[first] &&
+           sprag_ode_turns(&pulled->row[end]) && sprag_ode_holds(&pulled->row[end])) {
         end++;
     }
     return end;
@@ -56,7 +45,8 @@ static void find_opened_turn(ode_problem *pulled, int first, int end)
     now = sqrt(now);
     const double more = now - sqrt(expected) - pulled->mending[first].own;
     const bool passes = // from one stop to the other, by half a turn
-        stops(&pulled->row[first]) && mends(pulled, first) * pulled->mending[first].expected < 0;
+        !sprag_ode_holds(&pulled->row[first]) &&
+        mends(pulled, first) * pulled->mending[first].expected < 0;
     opened = fmin(now, sqrt(opened) + (passes ? 0 : fmax(0, more)));
     for (int i = first; i < end; i++) {
         pulled->mending[i].opened = now > 0 ? opened / now * mends(pulled, i) : 0;
@@ -78,7 +68,7 @@ void sprag_ode_find_opened(ode_problem *pulled)
     }
     for (int first = 0, end; first < pulled->joint_rows; first = end) {
         end = first + 1;
-        if (turns(&pulled->row[first])) {
+        if (sprag_ode_turns(&pulled->row[first])) {
             end = end_of_turn(pulled, first);
             find_opened_turn(pulled, first, end);
         }
@@ -132,8 +122,7 @@ void sprag_ode_mend_nothing(ode_problem *pulled)
 static bool slides(const ode_loaded_joint *joint)
 {
     const sprag_row *third = &joint->row[2];
-    return joint->linear == 2 ||
-           (joint->linear == 3 && (third->lo != -INFINITY || third->hi != INFINITY));
+    return joint->linear == 2 || (joint->linear == 3 && !sprag_ode_holds(third));
 }
 
 // m/s^2, by the solution, at which a body turns away what slides along it.
@@ -192,7 +181,9 @@ static own_turns find_own_turns(const ode_problem *pulled, int first, int end, d
         turn[side] *= pulled->problem.step;
     }
     for (int i = first; i < end; i++) {
-        const double now = turns(&pulled->row[i]) && !stops(&pulled->row[i]) ? mends(pulled, i) : 0;
+        const double now = sprag_ode_turns(&pulled->row[i]) && sprag_ode_holds(&pulled->row[i])
+                               ? mends(pulled, i)
+                               : 0;
         square += now * now;
     }
     const double left = sqrt(square), apart = left / erp, both = turn[0] * turn[1],
@@ -237,7 +228,7 @@ void sprag_ode_expect_mending(ode_problem *pulled)
         for (end = first;
              end < pulled->joint_rows && pulled->row_joint[end] == pulled->row_joint[first];
              end++) {
-            angular |= turns(&pulled->row[end]);
+            angular |= sprag_ode_turns(&pulled->row[end]);
         }
         const bool levers = joint < last && joint->row < &pulled->row[end];
         const double anchors = levers ? find_own(pulled, joint) : INFINITY;
@@ -248,7 +239,8 @@ void sprag_ode_expect_mending(ode_problem *pulled)
             const sprag_row *row = &pulled->row[i];
             const double stop = pulled->mending[i].stop_erp, erp = stop > 0 ? stop : holding;
             expect(pulled, i, erp,
-                   !turns(row) ? anchors : erp * (stops(row) ? own.stop : own.axes));
+                   sprag_ode_turns(row) ? erp * (sprag_ode_holds(row) ? own.axes : own.stop)
+                                        : anchors);
         }
         joint += levers;
     }

@@ -89,7 +89,7 @@ static int find_rows(const ode_problem *pulled, int first, ode_loaded_joint *joi
     sprag_row *row = &pulled->row[first], *from = row, *end = row;
     int rows = 0, linear = 0;
     for (; id + rows < last && id[rows] == *id; rows++, row++) {
-        if (!is_zero(row->jacobian[0])) {
+        if (!sprag_ode_turns(row)) {
             from = linear == 0 ? row : from;
             linear += row == from + linear;
             end = row + 1;
@@ -142,7 +142,7 @@ static bool welds(const sprag_row *row, int rows)
 {
     int hard = 0;
     for (; rows > 0; row++, rows--) {
-        hard += row->lo == -INFINITY && row->hi == INFINITY && row->compliance <= load_hard_weld;
+        hard += sprag_ode_holds(row) && row->compliance <= load_hard_weld;
     }
     return hard == 6;
 }
@@ -224,7 +224,7 @@ static void find_rate(const ode_problem *pulled, const ode_loaded_joint *joint, 
 {
     for (int i = 0; i < joint->rows; i++) {
         const sprag_row *row = &joint->row[i];
-        if (!is_zero(row->jacobian[0])) {
+        if (!sprag_ode_turns(row)) {
             double apart = sprag_ode_rate(pulled, row, NULL) - row->bias;
             add_scaled(rate, apart, row->jacobian[0], 3);
         }
@@ -363,7 +363,7 @@ static void add_torques(const ode_problem *pulled, load *loads)
 {
     for (int i = 0; i < pulled->joint_rows; i++) {
         const sprag_row *row = &pulled->row[i];
-        for (int side = 0; side < 2 && is_zero(row->jacobian[0]); side++) {
+        for (int side = 0; side < 2 && sprag_ode_turns(row); side++) {
             const int part = sprag_ode_part(pulled, row->body[side]);
             if (part >= 0) {
                 add_scaled(loads[part].torque, row->guess, row->jacobian[side] + 3, 3);
