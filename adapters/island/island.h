@@ -110,7 +110,8 @@ typedef struct ode_stiffened_distance {
 
 // A joint with a lever: its rows have two linear parts or more, or hold a distance.
 typedef struct ode_loaded_joint {
-    sprag_row *row;                 // its first row with a linear part
+    int first, end;                 // all its rows
+    sprag_row *row;                 // the first one with a linear part
     int rows;                       // to the last of these
     int linear;                     // of which so many follow one another
     double lever[2][3];             // m, centre of the body to the anchor; 0 of the world's
@@ -399,7 +400,7 @@ bool sprag_ode_distances_have_grown(const ode_problem *pulled);
 // The lever (m) of a joint that holds a distance on body `side` of its row. false: it holds none.
 bool sprag_ode_lever_of_distance(const ode_problem *pulled, int row, int side, double lever[3]);
 
-// m/s^2, at which its anchors' motion across it, by the solution, makes a distance longer.
+// m/s^2, at which its anchors' motion across it, before the step, makes a distance longer.
 double sprag_ode_swing_of_distance(const ode_problem *pulled, int row);
 
 // ---- load_energy.c

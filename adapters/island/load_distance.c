@@ -36,7 +36,7 @@ double sprag_ode_swing_of_distance(const ode_problem *pulled, int row)
     for (int side = 0; side < 2; side++) {
         const int body = pulled->row[row].body[side];
         if (body != SPRAG_STATIC) {
-            const double *v = pulled->solution.velocity[body];
+            const double *v = pulled->body[body].velocity;
             double lever[3], turned[3];
             subtract3(anchor[side], dBodyGetPosition(pulled->island.body[body]), lever);
             cross3(v + 3, lever, turned);

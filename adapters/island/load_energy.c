@@ -37,6 +37,7 @@ typedef struct account {
     double won;          // in the step, by A and by rows
     double driven;       // the part of it that u and the look ahead bring in
     bool pushed;         // the program moves a body
+    bool has_stops;      // stops have accounts of their own
 } account;
 
 static bool is_pushed(const ode_problem *pulled, int body)
@@ -107,8 +108,26 @@ static stop_account account_of_stop(const ode_problem *pulled, int i)
     return (stop_account){spent, kept, fmax(0, whole * left - kept)};
 }
 
-// The work of contacts, of motors, of what the program moves, and of what it has opened is their
-// own.
+// The program does the work of mending what it has opened; a stop's account pays for what the stop
+// mends.
+static void add_mending(account *sum, const ode_problem *pulled)
+{
+    for (int i = 0; i < pulled->joint_rows; i++) {
+        const ode_mending *mending = &pulled->mending[i];
+        if (mending->opened != 0 && !pulled->row[i].drives) {
+            sum->won -=
+                pulled->problem.step * pulled->solution.row_force[i] * sprag_ode_mended(pulled, i);
+        }
+        if (mending->stop_erp > 0) {
+            const stop_account of = account_of_stop(pulled, i);
+            sum->won -= of.spent;
+            sum->stops += of.room;
+            sum->has_stops = true;
+        }
+    }
+}
+
+// The work of contacts, of motors, and of what the program moves is their own.
 static void add_rows(account *sum, const ode_problem *pulled)
 {
     const double step = pulled->problem.step;
@@ -118,20 +137,11 @@ static void add_rows(account *sum, const ode_problem *pulled)
         const double impulse = step * pulled->solution.row_force[i];
         if (row->drives) {
             sum->won -= impulse * work(pulled, row->body, J, false);
-        } else {
-            if (sum->pushed &&
-                (is_pushed(pulled, row->body[0]) || is_pushed(pulled, row->body[1]))) {
-                sum->won += impulse * work(pulled, row->body, J, true);
-            }
-            sum->driven += 0.5 * impulse * pulled->ahead[i];
-            if (i < pulled->joint_rows && pulled->mending[i].opened != 0) {
-                sum->won -= impulse * sprag_ode_mended(pulled, i);
-            }
-            if (i < pulled->joint_rows && pulled->mending[i].stop_erp > 0) {
-                const stop_account of = account_of_stop(pulled, i);
-                sum->won -= of.spent;
-                sum->stops += of.room;
-            }
+            continue;
+        }
+        sum->driven += 0.5 * impulse * pulled->ahead[i];
+        if (sum->pushed && (is_pushed(pulled, row->body[0]) || is_pushed(pulled, row->body[1]))) {
+            sum->won += impulse * work(pulled, row->body, J, true);
         }
     }
     for (int i = 0; i < pulled->problem.contacts; i++) {
@@ -224,6 +234,7 @@ bool sprag_ode_charge_loads(ode_problem *pulled)
         at += loaded;
     }
     add_rows(&sum, pulled);
+    add_mending(&sum, pulled);
     for (int i = 0; i < pulled->stiffened_distances; i++) {
         add_distance(&sum, pulled, &pulled->stiffened_distance[i]);
     }
@@ -248,6 +259,8 @@ bool sprag_ode_charge_loads(ode_problem *pulled)
     if (pulled->solve != ODE_WON && sum.won > pulled->may_win) {
         return false;
     }
-    keep_stops(pulled, sum.stops > 0 ? fmin(1, (left - sum.room) / sum.stops) : 0);
+    if (sum.has_stops) {
+        keep_stops(pulled, sum.stops > 0 ? fmin(1, (left - sum.room) / sum.stops) : 0);
+    }
     return true;
 }

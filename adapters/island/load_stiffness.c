@@ -95,6 +95,7 @@ static int find_rows(const ode_problem *pulled, int first, ode_loaded_joint *joi
             end = row + 1;
         }
     }
+    joint->first = first, joint->end = first + rows;
     joint->row = from;
     joint->rows = (int)(end - from);
     joint->linear = linear;

@@ -36,7 +36,7 @@ int sprag_ode_warm_start_of_pair(const ode_warm_start *warm_start, dGeomID a, dG
 typedef struct ode_mending {
     double expected; // by the solution; NaN: the joint is new, or its island never was under load
     double opened;   // the part of it that the program has opened (load_opened.c)
-    double own;      // m or rad, the most by which the bodies themselves miss it
+    double before;   // m or rad, what it has mended in this step
     double stop_erp; // of a stop; 0: the row is none, or its ERP is 0
     double stored;   // J, in a stop's account (load_energy.c)
 } ode_mending;

@@ -1,6 +1,6 @@
 // Linkage for C++ and visibility of the functions that libsprag_general.so and libsprag_ess.so
-// export, for their installed headers (general.h, ess.h, smooth.h, result.h, scratch.h). libsprag.so
-// contains the same functions but does not export them.
+// export, for their installed headers (general.h, ess.h, smooth.h, result.h, scratch.h).
+// libsprag.so contains the same functions but does not export them.
 #ifndef SPRAG_API_H
 #define SPRAG_API_H
 

@@ -5,21 +5,12 @@
 
 #include <math.h>
 
+#include "linalg.h"
 #include "softness.h"
 
 // N s: friction bounded by less is none. Its slope, slip that counts as sticking over this bound,
 // would overflow.
 static const double SPRAG_LEAST_FRICTION = 1e-60;
-
-static inline double sprag_larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static inline double sprag_smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
 
 // ---- the normal
 
