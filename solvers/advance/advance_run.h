@@ -170,6 +170,7 @@ typedef struct advance_run {
     advance_attempt attempt;
     advance_work work;
     advance_mesh_crossing mesh_crossing;
+    int mesh_pairs[2]; // of mesh.c: those of the mesh and body that were looked at last
     advance_energy energy;
     advance_control control;
 } advance_run;
@@ -332,11 +333,11 @@ typedef enum advance_seam {
 } advance_seam;
 
 // Is the normal at a point of the pair's triangle one that only a seam of its mesh has?
-advance_seam advance_seam_at(const advance_run *run, int pair, const double at[3],
+advance_seam advance_seam_at(advance_run *run, int pair, const double at[3],
                              const double normal[3]);
 
 // Is the pair's triangle the far side of a thin wall that the other shape is in from the near side?
-bool advance_is_far_side(const advance_run *run, int pair);
+bool advance_is_far_side(advance_run *run, int pair);
 
 // Has the pair's triangle of one mesh passed through that of the other, by little?
 bool advance_is_through(advance_run *run, int pair);

@@ -33,13 +33,19 @@ int advance_mesh_end(const advance_run *run, int pair)
     return end;
 }
 
-// The first of the pairs that are triangles of one mesh with one body; they follow one another.
-static int mesh_begin(const advance_run *run, int pair)
+// The pairs that are triangles of one mesh with one body, from the first to behind the last: they
+// follow one another.
+static const int *mesh_of(advance_run *run, int pair)
 {
-    while (pair > 0 && same_mesh(run, pair, pair - 1)) {
-        pair--;
+    int *of = run->mesh_pairs;
+    if (pair < of[0] || pair >= of[1]) {
+        of[0] = pair;
+        while (of[0] > 0 && same_mesh(run, pair, of[0] - 1)) {
+            of[0]--;
+        }
+        of[1] = advance_mesh_end(run, pair);
     }
-    return pair;
+    return of;
 }
 
 // ---- seams
@@ -48,6 +54,20 @@ static void corners_of(const advance_run *run, int pair, double corner[3][3])
 {
     int c = run->frame->pair[pair].collider[advance_triangle(run, pair)];
     sprag_triangle_corners(&run->frame->collider[c], &run->pose[c], corner);
+}
+
+// May a triangle have the point? Both in the axes of the mesh.
+static bool is_about(const sprag_polytope *triangle, const double at[3], double near)
+{
+    const double(*v)[3] = triangle->vertex;
+    for (int k = 0; k < 3; k++) {
+        const double low = at[k] - near, high = at[k] + near;
+        if ((v[0][k] < low && v[1][k] < low && v[2][k] < low) ||
+            (v[0][k] > high && v[1][k] > high && v[2][k] > high)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 // Does the triangle rise above the plane through the point?
@@ -87,11 +107,10 @@ static bool are_level(const advance_run *run, int a, int b)
 
 // The point lies on a seam if another triangle that contains it rises above the plane of contact:
 // then the other body is nearer to that triangle.
-advance_seam advance_seam_at(const advance_run *run, int pair, const double at[3],
-                             const double normal[3])
+advance_seam advance_seam_at(advance_run *run, int pair, const double at[3], const double normal[3])
 {
     int side = advance_triangle(run, pair);
-    double front[3], up[3], corner[3][3], near = 0.1 * run->options->epsilon;
+    double front[3], up[3], corner[3][3], from[3], local[3], near = 0.1 * run->options->epsilon;
     advance_seam seam = ADVANCE_NO_SEAM;
     if (side < 0) {
         return seam;
@@ -106,10 +125,16 @@ advance_seam advance_seam_at(const advance_run *run, int pair, const double at[3
     if (dot3(up, front) > 1 - 1e-12) {
         return seam;
     }
-    int end = advance_mesh_end(run, pair);
-    for (int i = mesh_begin(run, pair); i < end && seam != ADVANCE_LEVEL_SEAM; i++) {
+    subtract3(at, run->pose[c].position, from);
+    mul33_transposed(run->pose[c].rotation, from, local);
+    const int *of = mesh_of(run, pair);
+    for (int i = of[0]; i < of[1] && seam != ADVANCE_LEVEL_SEAM; i++) {
+        const sprag_collider *other = collider_of(run, i, advance_triangle(run, i));
+        if (i == pair || !is_about(other->shape.polytope, local, 2 * near)) {
+            continue;
+        }
         corners_of(run, i, corner);
-        if (i != pair && rises((const double(*)[3])corner, at, up, near) &&
+        if (rises((const double(*)[3])corner, at, up, near) &&
             sprag_triangle_has((const double(*)[3])corner, at, near)) {
             seam = are_level(run, pair, i) ? ADVANCE_LEVEL_SEAM : ADVANCE_SEAM;
         }
@@ -133,7 +158,7 @@ static double height_over(const advance_run *run, int pair, const double at[3], 
 
 // If the centre of the shape is behind the triangle, and nearer to the front of one that faces the
 // other way, the shape came through that one.
-bool advance_is_far_side(const advance_run *run, int pair)
+bool advance_is_far_side(advance_run *run, int pair)
 {
     int side = advance_triangle(run, pair);
     double front[3], other[3], corner[3][3], foot[3];
@@ -143,8 +168,8 @@ bool advance_is_far_side(const advance_run *run, int pair)
     const double *centre = run->pose[run->frame->pair[pair].collider[!side]].position;
     double depth = -height_over(run, pair, centre, front);
     bool behind = false;
-    int end = depth > 0 ? advance_mesh_end(run, pair) : 0;
-    for (int i = depth > 0 ? mesh_begin(run, pair) : 0; i < end && !behind; i++) {
+    const int *of = mesh_of(run, pair);
+    for (int i = of[0]; i < of[1] && depth > 0 && !behind; i++) {
         double height = height_over(run, i, centre, other);
         if (i != pair && height >= 0 && height < depth && dot3(front, other) < -0.5) {
             memcpy(foot, centre, sizeof foot);
