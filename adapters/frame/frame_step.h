@@ -6,6 +6,7 @@
 
 #include "advance.h"
 #include "compliant.h"
+#include "derivative.h"
 #include "fluids.h"
 #include "geom_pairs.h"
 #include "island.h"
@@ -133,5 +134,12 @@ int sprag_ode_pull_coordinates(sprag_row *to, sprag_stop *stop, int *stops, dJoi
 // The laws by which the rows of a joint move (sprag_frame_calls' row_laws). false: they are not
 // known, or these are not all rows of its type.
 bool sprag_ode_row_laws(sprag_row_law *law, const sprag_row *row, int rows, dJointID joint);
+
+// ---- row_slopes.c
+
+// The derivatives of a joint's rows by the poses of its bodies [0] and [1]. false: they are not
+// known, as where a stop acts.
+bool sprag_ode_row_slopes(sprag_row_slopes (*slopes)[2], const sprag_row *row, int rows,
+                          dJointID joint, dWorldID world, double step);
 
 #endif

@@ -1,6 +1,6 @@
 // Derivatives of a step of method stribeck by the implicit function theorem (derivative.h): the
 // contact problem of the bodies is solved as in the step and its matrix factorised once; the
-// residual's derivatives with respect to the state are differences (linearize_ask.c).
+// residual's derivatives with respect to the state are known, or differences (linearize_ask.c).
 #include "linearize.h"
 
 #include <string.h>
@@ -68,12 +68,25 @@ static sprag_result find_solution(component *c)
     return result;
 }
 
+// Has a motor at its stop pushed a body, as its rows were asked for?
+static bool has_pushes(const component *c)
+{
+    bool any = false;
+    for (int i = 0; i < c->bodies && c->pulled.force; i++) {
+        double now[6];
+        sprag_ode_read_accumulators(c->body[i], now);
+        any |= memcmp(now, c->pulled.force[i], sizeof now) != 0;
+    }
+    return any;
+}
+
 static const char *solve(component *c)
 {
     world_state *w = c->world;
     ode_problem *pulled = &c->pulled;
     sprag_result result = sprag_ode_pull(pulled, w->id, &c->island, c->step, &w->settings.stiffness,
                                          w->warm_start, c->scratch);
+    c->has_pushes = has_pushes(c);
     sprag_ode_restore(pulled);
     if (result != SPRAG_OK) {
         return result == SPRAG_NO_MEMORY ? "no memory" : "the state of a body is not finite";

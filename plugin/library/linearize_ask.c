@@ -1,7 +1,7 @@
-// Derivatives of the residual with respect to states, by differences: bodies are displaced, ODE is
-// asked again for them and their joints, contacts are found again, and the residual of these
-// changes at the same velocities. Loads of joints that draw an island tight are found again from
-// the rows.
+// Derivatives of the residual with respect to states. Those by bodies, and by the rows of most
+// joints, are known (row_slopes.c). Others are differences: bodies are displaced, ODE is asked
+// again for their joints, contacts are found again, and the residual of these changes at the same
+// velocities. Loads of joints that draw an island tight are found again from the rows and bodies.
 //
 // Displaced bodies with a neighbour in common would mix in the residual; others are displaced
 // together, so that the number of evaluations does not grow with the length of a chain (Curtis,
@@ -9,7 +9,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "frame_step.h"
+#include "linalg.h"
 #include "linearize_run.h"
+#include "mover.h"
 
 // m, rad, m/s, rad/s: displacement of a difference. Larger: truncation errors; smaller: rounding.
 static const double DISPLACEMENT = 1e-7;
@@ -69,8 +72,27 @@ static bool ask_link(const component *c, const link *l, sprag_row row[ODE_ROWS_M
     return rows == l->rows;
 }
 
-// Asks for the joints of the bodies of a colour, which have another state. Without loads each is
-// taken alone.
+// Displaces the rows of a link whose slopes are known, in the problem near.
+static void move_link(component *c, const link *l, int colour, int state)
+{
+    for (int i = l->row; i < l->row + l->rows && state < VELOCITY; i++) {
+        sprag_row *row = &c->near.row[i];
+        for (int side = 0; side < 2; side++) {
+            const sprag_row_slopes *s = &l->slopes[i - l->row][side];
+            if (row->body[side] < 0 || !is_of(c, row->body[side], colour)) {
+                continue;
+            }
+            for (int k = 0; k < 6; k++) {
+                row->jacobian[0][k] += DISPLACEMENT * s->jacobian[0][k][state];
+                row->jacobian[1][k] += DISPLACEMENT * s->jacobian[1][k][state];
+            }
+            row->bias += DISPLACEMENT * s->bias[state];
+        }
+    }
+}
+
+// Finds the rows of the joints of the bodies of a colour, which have another state. Without loads
+// each is taken alone.
 static bool ask_links(component *c, int colour, int state)
 {
     sprag_row row[ODE_ROWS_MAX];
@@ -78,7 +100,10 @@ static bool ask_links(component *c, int colour, int state)
         const link *l = &c->link[j];
         bool here = is_of(c, l->body[0], colour) || is_of(c, l->body[1], colour);
         here &= state < VELOCITY || l->has_velocity;
-        if (!here && !c->has_pushes) {
+        if (l->slopes && c->is_tight) {
+            move_link(c, l, colour, state);
+        }
+        if (l->slopes || (!here && !c->has_pushes)) {
             continue;
         }
         if (!ask_link(c, l, row)) {
@@ -99,12 +124,10 @@ static void ask_bodies(component *c, int colour, int state)
     dVector3 gravity;
     dWorldGetGravity(c->world->id, gravity);
     for (int i = 0; i < c->bodies; i++) {
-        if ((is_of(c, i, colour) && state >= TURN) || c->has_pushes) {
+        const bool here = is_of(c, i, colour) && state >= TURN && c->is_tight;
+        if (here || c->has_pushes) {
             sprag_body near;
-            double now[6];
             sprag_ode_pull_body(&near, c->body[i], gravity, c->step);
-            sprag_ode_read_accumulators(c->body[i], now);
-            c->has_pushes |= memcmp(now, c->pulled.force[i], sizeof now) != 0;
             if (c->is_tight) {
                 c->near.body[i] = near;
             } else {
@@ -165,8 +188,25 @@ static void find_rows(component *c)
     }
 }
 
-// Asks for all, without displacement.
-static const char *ask_alone(component *c)
+// Finds which rows have slopes that are known. false: no memory.
+static bool find_slopes(component *c)
+{
+    for (int j = 0; j < c->links; j++) {
+        link *l = &c->link[j];
+        l->slopes = SPRAG_TAKE_RAW(c->scratch, l->rows, *l->slopes);
+        if (!l->slopes) {
+            return l->rows == 0;
+        }
+        if (!sprag_ode_row_slopes(l->slopes, c->alone_row + l->row, l->rows, l->joint, c->world->id,
+                                  c->step)) {
+            l->slopes = NULL;
+        }
+    }
+    return true;
+}
+
+// Asks for what loads have changed, without displacement and loads.
+static const char *ask_tight(component *c)
 {
     const size_t bodies = (size_t)c->bodies, rows = (size_t)c->pulled.joint_rows,
                  most = rows + 2 * (size_t)c->pulled.distances;
@@ -178,22 +218,24 @@ static const char *ask_alone(component *c)
     if (c->scratch->failed) {
         return not_pulled;
     }
-    find_rows(c);
-    c->is_tight = true; // keeps what is asked in the problem near
     if (!ask_links(c, ALL, POSITION)) {
         return comes_or_goes;
     }
     ask_bodies(c, ALL, TURN);
     memcpy(c->alone_body, c->near.body, bodies * sizeof *c->alone_body);
     memcpy(c->alone_row, c->near.row, rows * sizeof *c->alone_row);
-    c->is_tight = c->pulled.problem.rows > c->pulled.joint_rows;
-    for (size_t i = 0; i < bodies; i++) {
-        c->is_tight |= !bodies_are_same(&c->alone_body[i], &c->pulled.body[i]);
-    }
-    for (size_t i = 0; i < rows; i++) {
-        c->is_tight |= !rows_are_same(&c->alone_row[i], &c->pulled.row[i]);
-    }
     return NULL;
+}
+
+static const char *find_alone(component *c)
+{
+    const ode_problem *pulled = &c->pulled;
+    find_rows(c);
+    c->is_tight = pulled->stiffened_bodies > 0 || pulled->stiffened_distances > 0 || pulled->arcs;
+    c->alone_body = pulled->body;
+    c->alone_row = pulled->row;
+    const char *why = c->is_tight ? ask_tight(c) : NULL;
+    return why || find_slopes(c) ? why : not_pulled;
 }
 
 // ---- contacts
@@ -329,10 +371,25 @@ static bool mix(const component *c, int a, int b)
     return false;
 }
 
+// Bodies that have to be displaced get colours.
 static int colour_bodies(component *c)
 {
     int colours = 0;
     for (int i = 0; i < c->bodies; i++) {
+        c->of[i]->colour = c->is_tight || c->has_pushes ? 0 : KNOWN;
+    }
+    for (int j = 0; j < c->links + c->contacts; j++) {
+        const int *body = j < c->links ? c->link[j].body : c->contact[j - c->links].body;
+        for (int side = 0; side < 2 && (j >= c->links || !c->link[j].slopes); side++) {
+            if (body[side] >= 0) {
+                c->of[body[side]]->colour = 0;
+            }
+        }
+    }
+    for (int i = 0; i < c->bodies; i++) {
+        if (c->of[i]->colour == KNOWN) {
+            continue;
+        }
         int colour = 0;
         for (int j = 0; j < i; j++) { // starts again with the next colour
             if (c->of[j]->colour == colour && mix(c, i, j)) {
@@ -352,6 +409,9 @@ static const char *ask_velocities(component *c)
     c->is_plain = !c->is_tight;
     for (int i = 0; i < c->bodies; i++) {
         double way[STATES] = {0};
+        if (c->of[i]->colour == KNOWN) {
+            continue;
+        }
         for (int k = VELOCITY; k < STATES; k++) {
             way[k] = DISPLACEMENT * (1 + fmod(0.618 * (STATES * i + k), 1));
         }
@@ -361,6 +421,9 @@ static const char *ask_velocities(component *c)
     for (int j = 0; j < c->links && !why; j++) {
         link *l = &c->link[j];
         sprag_row row[ODE_ROWS_MAX];
+        if (l->slopes) {
+            continue;
+        }
         why = ask_link(c, l, row) ? NULL : comes_or_goes;
         for (int i = 0; i < l->rows && !why; i++) {
             l->has_velocity |= !rows_are_same(&row[i], &c->alone_row[l->row + i]);
@@ -372,10 +435,85 @@ static const char *ask_velocities(component *c)
             c->is_plain &= c->change[i][k] == 0;
             c->change[i][k] = 0;
         }
+        if (c->of[i]->colour == KNOWN) {
+            continue;
+        }
         linearize_put_back(c->of[i]);
         sprag_ode_set_accumulators(c->body[i], c->pulled.force[i]);
     }
     return why;
+}
+
+// ---- what is known
+
+// By the momentum balance of a body, I (w - w0) - h torque(I, w0) but for constant terms: its turn,
+// with which I and the torque turn, and its velocities.
+static void add_body(component *c, int i)
+{
+    const sprag_body *body = &c->alone_body[i];
+    const double *I = body->inertia, *w = c->of[i]->velocity + 3, h = c->step;
+    double torque[3] = {0}, slope[9] = {0}, gain[3], balance[3];
+    if (dBodyGetGyroscopicMode(c->body[i])) {
+        sprag_gyroscopic_torque(I, w, h, torque);
+        sprag_gyroscopic_slope(I, w, h, slope);
+    }
+    subtract3(c->pulled.solution.velocity[i] + 3, w, gain);
+    mul33(I, gain, balance);
+    add_scaled(balance, -h, torque, 3);
+    for (int k = 0; k < 3; k++) {
+        const double axis[3] = {k == 0, k == 1, k == 2};
+        double turned[3], spun[3], of_gain[3], of_slope[3], of_balance[3];
+        cross3(axis, gain, turned);
+        cross3(axis, w, spun);
+        cross3(axis, balance, of_balance);
+        mul33(I, turned, of_gain);
+        mul33(slope, spun, of_slope);
+        linearize_entry(c, i, k, i)[VELOCITY + k] += body->mass;
+        for (int j = 0; j < 3; j++) {
+            double *entry = linearize_entry(c, i, 3 + j, i);
+            entry[TURN + k] += of_gain[j] - of_balance[j] - h * of_slope[j];
+            entry[SPIN + k] += I[3 * j + k] + h * slope[3 * j + k];
+        }
+    }
+}
+
+// By the rows of a joint: the poses of its bodies.
+static void add_link(component *c, const link *l)
+{
+    const size_t columns = STATES * (size_t)c->bodies;
+    for (int i = l->row; i < l->row + l->rows; i++) {
+        const int *body = c->pulled.row[i].body;
+        for (int by = 0; by < 2 && body[by] >= 0; by++) {
+            double *to[2] = {NULL};
+            for (int of = 0; of < 2 && body[of] >= 0; of++) {
+                to[of] = linearize_entry(c, body[of], 0, body[by]);
+            }
+            sprag_derivative_take_row(&c->derivative, i, &l->slopes[i - l->row][by], to, columns);
+        }
+    }
+}
+
+static void clear_columns(component *c)
+{
+    for (int i = 0; i < c->bodies; i++) {
+        for (int by = 0; by < c->bodies; by++) {
+            for (int k = 0; k < 6 && c->adjacent[by * c->bodies + i]; k++) {
+                memset(linearize_entry(c, i, k, by), 0, STATES * sizeof *c->X);
+            }
+        }
+    }
+}
+
+static void add_known(component *c)
+{
+    for (int i = 0; i < c->bodies && !c->is_tight && !c->has_pushes; i++) {
+        add_body(c, i);
+    }
+    for (int j = 0; j < c->links && !c->is_tight; j++) {
+        if (c->link[j].slopes) {
+            add_link(c, &c->link[j]);
+        }
+    }
 }
 
 // The first of the bodies that what acts on one acts on all of: those that joints weld share the
@@ -403,17 +541,19 @@ static void join_parts(component *c)
 
 const char *linearize_ask(component *c)
 {
-    const char *why = ask_alone(c);
-    why = why ? why : ask_velocities(c);
+    const char *why = find_alone(c);
     if (c->is_tight) {
         join_parts(c);
     }
+    clear_columns(c);
     const int colours = colour_bodies(c);
+    why = why ? why : ask_velocities(c);
     for (int colour = 0; colour < colours && !why; colour++) {
         for (int state = 0; state < STATES && !why; state++) {
-            bool is_known = c->is_plain && state >= VELOCITY && state < SPIN;
+            bool is_known = c->is_plain && state >= VELOCITY && !c->has_pushes;
             why = is_known ? NULL : ask_state(c, colour, state);
         }
     }
+    add_known(c);
     return why;
 }

@@ -6,12 +6,13 @@
 #include "island.h"
 #include "world.h"
 
+enum { KNOWN = -2 };
 enum { STATES = 12, POSITION = 0, TURN = 3, VELOCITY = 6, SPIN = 9, FORCES = 6 };
 
 typedef struct subject {
     dBodyID id;
     int leader;  // of its component, by union
-    int colour;  // of those that are displaced together
+    int colour;  // of those that are displaced together; KNOWN: never
     int of_user; // its index in the arguments
     dReal position[4], quaternion[4], rotation[12];
     double velocity[6];
@@ -30,6 +31,8 @@ typedef struct link {
     int body[2];       // of the component; -1: none
     int row, rows;     // of the problem
     bool has_velocity; // its rows depend on velocities
+    // Of its rows, by the poses of its bodies; NULL: ODE is asked.
+    sprag_row_slopes (*slopes)[2];
 } link;
 
 // The bodies that joints and contacts connect.

@@ -4,6 +4,15 @@
 
 #include "linalg.h"
 
+// T of I and L.
+static void find_turning(const double inertia[9], const double L[3], double step, double T[9])
+{
+    memcpy(T, inertia, 9 * sizeof *T);
+    T[1] += step * L[2], T[2] -= step * L[1];
+    T[3] -= step * L[2], T[5] += step * L[0];
+    T[6] += step * L[1], T[7] -= step * L[0];
+}
+
 void sprag_gyroscopic_torque(const double inertia[9], const double w[3], double step,
                              double torque[3])
 {
@@ -14,10 +23,7 @@ void sprag_gyroscopic_torque(const double inertia[9], const double w[3], double 
         return;
     }
     double T[9];
-    memcpy(T, inertia, sizeof T);
-    T[1] += step * L[2], T[2] -= step * L[1];
-    T[3] -= step * L[2], T[5] += step * L[0];
-    T[6] += step * L[1], T[7] -= step * L[0];
+    find_turning(inertia, L, step, T);
     if (invert33(T, inverse) == 0) {
         memset(torque, 0, 3 * sizeof *torque);
         return;
@@ -28,6 +34,28 @@ void sprag_gyroscopic_torque(const double inertia[9], const double w[3], double 
         L[i] *= 1 / step;
     }
     mul33(ratio, L, torque);
+}
+
+// With z = T^-1 L the torque is (I z - L) / step, and T z' = (1 - step [z]x) L'.
+void sprag_gyroscopic_slope(const double inertia[9], const double w[3], double step,
+                            double slope[9])
+{
+    double L[3], T[9], inverse[9], z[3], part[9], turned[9];
+    memset(slope, 0, 9 * sizeof *slope);
+    mul33(inertia, w, L);
+    find_turning(inertia, L, step, T);
+    if (invert33(T, inverse) == 0) {
+        return;
+    }
+    mul33(inverse, L, z);
+    const double by_momentum[9] = {
+        1, step * z[2], -step * z[1], -step * z[2], 1, step * z[0], step * z[1], -step * z[0], 1};
+    mul33_33(inertia, inverse, part);
+    mul33_33(part, by_momentum, turned);
+    for (int i = 0; i < 9; i++) {
+        turned[i] = (turned[i] - (i % 4 == 0)) / step;
+    }
+    mul33_33(turned, inertia, slope);
 }
 
 void sprag_mover_inertia(const sprag_mover *mover, double inertia[9])

@@ -12,6 +12,10 @@
 void sprag_gyroscopic_torque(const double inertia[9], const double w[3], double step,
                              double torque[3]);
 
+// Its derivative by w, N m s. step > 0.
+void sprag_gyroscopic_slope(const double inertia[9], const double w[3], double step,
+                            double slope[9]);
+
 void sprag_mover_inertia(const sprag_mover *mover, double inertia[9]); // world axes
 
 // inertia: of the mover, world axes.

@@ -8,6 +8,7 @@
 #include "linalg.h"
 #include "newton.h"
 #include "stribeck_constants.h"
+#include "vectors.h"
 #include "vectors6.h"
 
 static bool is_fixed(const sprag_derivative *d, int body)
@@ -119,6 +120,35 @@ void sprag_derivative_add_row(const sprag_derivative *d, int row, const sprag_ro
             subtract6(&sum, d->system.row_impulse[row], J[side]);
             subtract6(&sum, gain, stencil->jacobian[side][0]);
             store6(to, &sum);
+        }
+    }
+}
+
+SPRAG_VECTORS
+void sprag_derivative_take_row(const sprag_derivative *d, int row, const sprag_row_slopes *slopes,
+                               double *const to[2], size_t columns)
+{
+    const sprag_equation *equation = &d->system.equation[row];
+    const sprag_row_stencil *stencil = &((const sprag_space6 *)d->system.chart)->equation[row];
+    const double impulse = d->system.row_impulse[row];
+    const bool yields = sprag_equation_yields(equation, d->system.rate[row]);
+    vector6 turned = {{0}, {0}};
+    double loss[6];
+    subtract6(&turned, yields ? 1 / equation->yield : 0, slopes->bias);
+    for (int side = 0; side < 2 && yields; side++) {
+        for (int k = 0; k < 6 && to[side]; k++) {
+            const double *v = d->velocity + 6 * stencil->node[side];
+            add6(&turned, v[k] / equation->yield, slopes->jacobian[side][k]);
+        }
+    }
+    store6(loss, &turned);
+    for (int side = 0; side < 2; side++) {
+        for (int k = 0; k < 6 && to[side]; k++) {
+            vector6 sum;
+            load6(&sum, to[side] + (size_t)k * columns);
+            add6(&sum, impulse, slopes->jacobian[side][k]);
+            subtract6(&sum, stencil->jacobian[side][0][k], loss);
+            store6(to[side] + (size_t)k * columns, &sum);
         }
     }
 }

@@ -51,6 +51,17 @@ sprag_result sprag_derivative_add_contacts(const sprag_derivative *d, const spra
                                            const int *body, const int *contact,
                                            sprag_scratch *scratch, double (*change)[6]);
 
+// Derivatives of a row by six coordinates, such as those of a body.
+typedef struct sprag_row_slopes {
+    double jacobian[2][6][6]; // by side, entry, coordinate
+    double bias[6];
+} sprag_row_slopes;
+
+// Takes dr of the row's bodies by these coordinates from six rows of matrices, which are `columns`
+// apart. to: of each side; NULL: static. The row's bounds are constant.
+void sprag_derivative_take_row(const sprag_derivative *d, int row, const sprag_row_slopes *slopes,
+                               double *const to[2], size_t columns);
+
 // The rows of a body (N s, N m s; m/s, rad/s) in the panel. NULL: it is kinematic.
 double (*sprag_derivative_rows(const sprag_derivative *d, int body))[SPRAG_PANEL];
 

@@ -1,0 +1,317 @@
+// Derivatives of ODE's joint rows by the poses of their bodies: of J by the laws of row_laws.c, of
+// the bias, which mends errors at a rate k, by the errors that ODE measures. With the turns t and
+// ways x of the bodies, and k times the errors found from the biases themselves,
+//
+//     a point's distance along d     bias' = -k J.(x, t)
+//     two axes off a right angle     bias' = -k |a0 x a1| d.(t0 - t1)
+//     orientations, as 2 k v of a    bias' = k s (t1 - t0) + (t0 + t1) x bias / 2
+//       quaternion (s, v)
+//     an axis of each body, along    bias' = k (t0 x a0) x a1.d + k a0 x (t1 x a1).d + e.(t0 x d)
+//       d across it; e = k a0 x a1
+//     a point off the axis of a      bias' = k d.(x1 - x0 + t1 x o) + k (t0 x d).g
+//       slider, o from centre 1, g
+//       from centre 0
+//
+// Rows of motors have a constant bias.
+#include <math.h>
+#include <string.h>
+
+#include "frame_step.h"
+#include "linalg.h"
+
+enum { TURN = 3 }; // the coordinates of a body: its way, its turn
+
+typedef struct rows_of_joint {
+    dJointID joint;
+    const sprag_row *row;
+    int rows;
+    bool two; // bodies
+    double k; // 1/s, of the rows that hold the bodies together
+    const sprag_row_law *law;
+    sprag_row_slopes (*slopes)[2];
+} rows_of_joint;
+
+static const double *direction_of(const rows_of_joint *r, int i)
+{
+    const bool turns = r->law[i].kind == SPRAG_ROW_TURN || r->law[i].kind == SPRAG_ROW_CROSS;
+    return r->row[i].jacobian[0] + (turns ? TURN : 0);
+}
+
+// ---- J
+
+// The derivatives of a vector by ways or turns along the axes: [k][i] of entry k by axis i.
+typedef double by_axes[3][3];
+
+// To the entries of a side from `first` on, by the coordinates from `by` on.
+static void add_entries(sprag_row_slopes *s, int side, int first, int by, double factor,
+                        const by_axes x)
+{
+    for (int k = 0; k < 3; k++) {
+        add_scaled(s->jacobian[side][first + k] + by, factor, x[k], 3);
+    }
+}
+
+// Entries that are the same on both sides but for their sign.
+static void add_opposite(sprag_row_slopes *s, int first, int by, const by_axes x)
+{
+    add_entries(s, 0, first, by, 1, x);
+    add_entries(s, 1, first, by, -1, x);
+}
+
+// t x d of a turn t, or of a way.
+static void set_turned(const double *d, by_axes x)
+{
+    const by_axes turned = {{0, d[2], -d[1]}, {-d[2], 0, d[0]}, {d[1], -d[0], 0}};
+    memcpy(x, turned, sizeof turned);
+}
+
+// (t x a) x d
+static void set_turned_lever(const double *a, const double *d, by_axes x)
+{
+    const double along = dot3(a, d);
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < 3; i++) {
+            x[k][i] = a[k] * d[i] - (k == i ? along : 0);
+        }
+    }
+}
+
+static void find_centres(const rows_of_joint *r, double c[3])
+{
+    dBodyID body[2];
+    bool reversed;
+    sprag_ode_joint_bodies(r->joint, body, &reversed);
+    memset(c, 0, 3 * sizeof *c);
+    if (body[1]) {
+        subtract3(dBodyGetPosition(body[1]), dBodyGetPosition(body[0]), c);
+    }
+}
+
+// Levers are half of c x d, on both sides.
+static void add_slide(const rows_of_joint *r, sprag_row_slopes *s, int side, const double *d)
+{
+    double c[3];
+    by_axes x;
+    set_turned(d, x);
+    for (int of = 0; of < 2 && r->two; of++) {
+        add_entries(s, of, TURN, 0, side ? 0.5 : -0.5, x);
+    }
+    if (side == 0) {
+        add_opposite(s, 0, TURN, x);
+        find_centres(r, c);
+        set_turned_lever(d, c, x); // c x (t x d), but for its sign
+        add_entries(s, 0, TURN, TURN, -0.5, x);
+        add_entries(s, 1, TURN, TURN, -0.5, x);
+    }
+}
+
+static void add_cross(const sprag_row_law *law, sprag_row_slopes *s, int side, const double *d)
+{
+    double n[3];
+    by_axes x;
+    cross3(law->vector[0], law->vector[1], n);
+    const double length = side ? -norm3(n) : norm3(n);
+    set_turned_lever(law->vector[side], law->vector[!side], x);
+    for (int i = 0; i < 3; i++) {
+        const double along = x[0][i] * d[0] + x[1][i] * d[1] + x[2][i] * d[2];
+        for (int k = 0; k < 3; k++) {
+            x[k][i] = (x[k][i] - along * d[k]) / length;
+        }
+    }
+    add_opposite(s, TURN, TURN, x);
+}
+
+static void set_jacobian(const rows_of_joint *r, int i, int side)
+{
+    const sprag_row_law *law = &r->law[i];
+    const double *d = direction_of(r, i);
+    sprag_row_slopes *s = &r->slopes[i][side];
+    by_axes x;
+    switch (law->kind) {
+    case SPRAG_ROW_POINT:
+        set_turned_lever(law->vector[side], d, x);
+        add_entries(s, side, TURN, TURN, side ? -1 : 1, x);
+        return;
+    case SPRAG_ROW_SLIDE:
+        add_slide(r, s, side, d);
+        return;
+    case SPRAG_ROW_CROSS:
+        add_cross(law, s, side, d);
+        return;
+    case SPRAG_ROW_TURN:
+        if (law->carrier == side) {
+            set_turned(d, x);
+            add_opposite(s, TURN, TURN, x);
+        }
+    }
+}
+
+// ---- biases
+
+static void set_along_row(const rows_of_joint *r, int i, double k)
+{
+    for (int side = 0; side < 2; side++) {
+        for (int c = 0; c < 6; c++) {
+            r->slopes[i][side].bias[c] = -k * r->row[i].jacobian[side][c];
+        }
+    }
+}
+
+static void set_points(const rows_of_joint *r, double k)
+{
+    for (int i = 0; i < 3; i++) {
+        set_along_row(r, i, k);
+    }
+}
+
+static void set_right_angle(const rows_of_joint *r)
+{
+    double n[3];
+    cross3(r->law[3].vector[0], r->law[3].vector[1], n);
+    set_along_row(r, 3, r->k * norm3(n));
+}
+
+// Of a vector of three rows.
+static void set_orientation(const rows_of_joint *r, int first)
+{
+    double bias[3];
+    by_axes x;
+    for (int k = 0; k < 3; k++) {
+        bias[k] = r->row[first + k].bias;
+    }
+    const double share = sqrt(fmax(0, r->k * r->k - dot3(bias, bias) / 4)); // k s
+    set_turned(bias, x);
+    for (int side = 0; side < 2; side++) {
+        for (int k = 0; k < 3; k++) {
+            double *to = r->slopes[first + k][side].bias + TURN;
+            add_scaled(to, 0.5, x[k], 3);
+            to[k] += side ? share : -share;
+        }
+    }
+}
+
+// The rows 3 and 4 of a hinge or slider span the plane across its axis. Returns the axis, and k
+// times the error, which is in that plane.
+static void find_plane(const rows_of_joint *r, double axis[3], double error[3])
+{
+    const double *p = direction_of(r, 3), *q = direction_of(r, 4);
+    cross3(p, q, axis);
+    memset(error, 0, 3 * sizeof *error);
+    add_scaled(error, r->row[3].bias, p, 3);
+    add_scaled(error, r->row[4].bias, q, 3);
+}
+
+static void set_axes(const rows_of_joint *r)
+{
+    double axis[3], error[3], other[3], part[3], by[2][3];
+    find_plane(r, axis, error);
+    cross3(error, axis, other); // k a1
+    add_scaled(other, sqrt(fmax(0, r->k * r->k - dot3(error, error))), axis, 3);
+    for (int i = 3; i < 5; i++) {
+        const double *d = direction_of(r, i);
+        cross3(other, d, part);
+        cross3(axis, part, by[0]);
+        cross3(d, error, part);
+        add_scaled(by[0], 1, part, 3);
+        cross3(d, axis, part);
+        cross3(other, part, by[1]);
+        for (int side = 0; side < 2; side++) {
+            memcpy(r->slopes[i][side].bias + TURN, by[side], sizeof by[side]);
+        }
+    }
+}
+
+// k times the way from centre 0 to the point that is on the axis, and from centre 1.
+static void find_slider_point(const rows_of_joint *r, double from[2][3])
+{
+    double axis[3], centres[3];
+    dBodyID body[2];
+    bool reversed;
+    sprag_ode_joint_bodies(r->joint, body, &reversed);
+    const double along = dJointGetSliderPosition(r->joint);
+    find_plane(r, axis, from[0]);
+    add_scaled(from[0], r->k * (reversed ? along : -along), axis, 3);
+    find_centres(r, centres);
+    memcpy(from[1], from[0], sizeof from[1]);
+    add_scaled(from[1], -r->k, centres, 3);
+}
+
+static void set_slider(const rows_of_joint *r)
+{
+    double from[2][3], by[2][3];
+    find_slider_point(r, from);
+    for (int i = 3; i < 5; i++) {
+        const double *d = direction_of(r, i);
+        cross3(d, from[0], by[0]);
+        cross3(from[1], d, by[1]);
+        for (int side = 0; side < 2; side++) {
+            double *to = r->slopes[i][side].bias;
+            memcpy(to + TURN, by[side], sizeof by[side]);
+            add_scaled(to, side ? r->k : -r->k, d, 3);
+        }
+    }
+}
+
+// The rows that hold the bodies together; returns their number. 0: not known. The axis of a hinge
+// in the world, which the error is in proportion to, is as long as the program has given it.
+static int set_biases(const rows_of_joint *r, double step)
+{
+    const double own = sprag_ode_own_erp(r->joint) / step;
+    switch ((int)dJointGetType(r->joint)) {
+    case dJointTypeBall:
+        set_points(r, own);
+        return 3;
+    case dJointTypeFixed:
+        set_points(r, own);
+        set_orientation(r, 3);
+        return 6;
+    case dJointTypeHinge:
+        set_points(r, r->k);
+        set_axes(r);
+        return r->two ? 5 : 0;
+    case dJointTypeUniversal:
+        set_points(r, r->k);
+        set_right_angle(r);
+        return 4;
+    case dJointTypeSlider:
+        set_orientation(r, 0);
+        set_slider(r);
+        return 5;
+    default:
+        return 0;
+    }
+}
+
+static bool is_motor(const sprag_row *row)
+{
+    return isfinite(row->lo) && isfinite(row->hi) && row->lo < 0 && row->hi > 0;
+}
+
+bool sprag_ode_row_slopes(sprag_row_slopes (*slopes)[2], const sprag_row *row, int rows,
+                          dJointID joint, dWorldID world, double step)
+{
+    sprag_row_law law[ODE_ROWS_MAX];
+    if (!sprag_ode_row_laws(law, row, rows, joint)) {
+        return false;
+    }
+    const rows_of_joint r = {.joint = joint,
+                             .row = row,
+                             .rows = rows,
+                             .two = row->body[1] != SPRAG_STATIC,
+                             .k = dWorldGetERP(world) / step,
+                             .law = law,
+                             .slopes = slopes};
+    memset(slopes, 0, (size_t)rows * sizeof *slopes);
+    int holding = set_biases(&r, step);
+    for (int i = holding; i < rows; i++) {
+        if (holding == 0 || !is_motor(&row[i])) {
+            return false;
+        }
+    }
+    for (int i = 0; i < rows; i++) {
+        for (int side = 0; side < (r.two ? 2 : 1); side++) {
+            set_jacobian(&r, i, side);
+        }
+    }
+    return holding > 0;
+}
