@@ -74,23 +74,25 @@ static double spring_of(const advance_run *run, const advance_problem *p,
 static double set_contacts(advance_run *run, advance_problem *p)
 {
     const int count = p->problem.contacts, given = run->frame->contacts;
-    sprag_contact *contact = SPRAG_TAKE(run->solving, 2 * count, sprag_contact);
+    sprag_contact *contact = SPRAG_TAKE_RAW(run->solving, 2 * count, sprag_contact);
     double fastest = 0;
     run->push.deepest = 0;
+    p->problem.contacts = 0;
     for (int i = 0; i < count && contact; i++) {
         const advance_point *point = i < given ? NULL : &run->points.point[i - given];
         double speed = point ? separation_speed(run, point) : 0;
         bool springs = speed > 0 && !advance_is_overlap(run, point);
+        sprag_contact *pushed = &contact[p->problem.contacts++];
         run->push.deepest = speed > 0 ? fmax(run->push.deepest, -point->gap) : run->push.deepest;
         fastest = fmax(fastest, speed);
-        contact[i] = p->contact[i];
-        contact[i].bias = springs ? 0 : speed;
-        contact[i].compliance = contact[i].stiffness = 0;
-        contact[i].guess[0] = 0;
-        advance_remove_friction(&contact[i]);
-        if (springs) {
+        *pushed = p->contact[i];
+        pushed->bias = springs ? 0 : speed;
+        pushed->compliance = pushed->stiffness = 0;
+        pushed->guess[0] = 0;
+        advance_remove_friction(pushed);
+        if (springs) { // contacts of a pair follow each other
             sprag_contact *spring = &contact[p->problem.contacts++];
-            *spring = contact[i];
+            *spring = *pushed;
             spring->bias = speed;
             spring->compliance = spring_of(run, p, spring, speed, point->normal_force);
         }
@@ -125,10 +127,8 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
     p->problem.row = row;
     // The error of sweeps would press overlapping bodies deeper into others, which nothing
     // certifies.
-    bool exactly =
-        run->push.speed > 0 && run->stats->solve.strategy != SPRAG_STRATEGY_FROZEN_FRICTION;
-    sprag_result result =
-        advance_solve_contacts(run, &p->problem, false, exactly, NULL, &p->solution, &stats);
+    sprag_result result = advance_solve_contacts(run, &p->problem, false, run->push.speed > 0, NULL,
+                                                 &p->solution, &stats);
     double share = result == SPRAG_OK ? push_share(run, p, fastest) : 0;
     for (int i = 0; i < frame->bodies; i++) {
         for (int k = 0; k < 6; k++) {

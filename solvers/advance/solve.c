@@ -69,7 +69,7 @@ sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *probl
         options.exact = false;
         options.sweeps = ADVANCE_SWEEPS;
     }
-    if (coarse && run->settling) {
+    if (coarse && run->settling && memory) { // the push has no friction
         options.settled_work = advance_settled_work;
     }
     const sprag_scratch before = *run->solving;

@@ -248,6 +248,55 @@ START_TEST(heaps_take_little_work)
 }
 END_TEST
 
+// The displacement that opens the gaps of bricks placed flush is not solved for as long as their
+// friction is.
+START_TEST(walls_take_little_work)
+{
+    enum { WIDE = 4, HIGH = 6, FRAMES = 20 };
+    scene *s = open_scene(0.5);
+    add_floor(s);
+    for (int i = 0; i < WIDE * HIGH; i++) {
+        double x = 0.4 * (i % WIDE) + 0.2 * (i / WIDE % 2), z = 0.1 + 0.2 * (i / WIDE);
+        add_box(s, x, 0, z, box_of(0.4, 0.2, 0.2));
+    }
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    double work = 0; // in frames' shares
+    for (int i = 0; i < FRAMES; i++) {
+        s->stats.work = 0;
+        step(s);
+        work += s->stats.work;
+    }
+    ck_assert_double_lt(work, 0.55);
+    ck_assert_double_gt(least_separation(s), 0.4 * EPSILON);
+    close_scene(s);
+}
+END_TEST
+
+// Under a large load sweeps would leave the displacement inexact in every frame.
+START_TEST(stacks_under_a_load_open_their_gaps)
+{
+    enum { HIGH = 10 };
+    scene *s = open_scene(0.5);
+    add_floor(s);
+    for (int i = 0; i < HIGH; i++) {
+        add_box(s, 0, 0, 0.5 + i, box_of(1, 1, 1));
+    }
+    sprag_mover *top = &s->body[HIGH - 1];
+    top->mass *= 1000;
+    top->force[2] *= 1000;
+    for (int k = 0; k < 9; k++) {
+        top->inertia[k] *= 1000;
+    }
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    run(s, 50);
+    double height = top->pose.position[2];
+    run(s, 50);
+    ck_assert_double_eq_tol(top->pose.position[2], height, 1e-9);
+    ck_assert_double_gt(least_separation(s), 0.4 * EPSILON);
+    close_scene(s);
+}
+END_TEST
+
 // ---- overlaps
 
 START_TEST(overlap_is_pushed_out_without_speed)
@@ -341,7 +390,8 @@ int main(void)
     Suite *suite = suite_create("advance_apart");
     ADD_TESTS(suite, "stays apart", {thrown_dice_rest_on_top, 2}, {heap_of_boxes_stays_apart, 1},
               {nothing_passes_a_thin_wall, COUNT(bullets)}, {no_velocity_penetrates, 1},
-              {no_velocity_penetrates_in_a_heap, 4}, {heaps_take_little_work, 1});
+              {no_velocity_penetrates_in_a_heap, 4}, {heaps_take_little_work, 1},
+              {walls_take_little_work, 1}, {stacks_under_a_load_open_their_gaps, 1});
     ADD_TESTS(suite, "overlaps", {overlap_is_pushed_out_without_speed, 2},
               {recovery_is_no_faster_than_allowed, 1}, {squeezed_bodies_are_let_through, 1},
               {kinematic_bodies_carry, 1});
