@@ -395,7 +395,9 @@ static void settle_known(island *b, bool pays)
 // instead of sweeps. If solves are exact, both go first and last, at rest or not, known forces
 // never wait, and small islands are solved to a root. Those, and islands with joints, in which an
 // update takes no more than direct_work have no accounts: what is done is a function of the
-// problem. The accounts keep larger ones in motion from failing in every step.
+// problem. In such islands with joints Newton's method in the velocities goes before sweeps: a
+// gripper that closes moves by its motors, and is not near rest. The accounts keep larger ones in
+// motion from failing in every step.
 static sprag_result solve_two_way(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_best *best,
                                   sprag_stats *stats)
@@ -427,6 +429,7 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     if (first) {
         const unsigned attempts = exact            ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT
                                   : alone && !near ? SPRAG_ATTEMPT_NEWTON
+                                  : free           ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_NEWTON
                                                    : SPRAG_ATTEMPT_DIRECT;
         result = try_directly(&b, attempts, cheap || exact ? INFINITY : most, &b.known);
         solved = result == SPRAG_OK;
@@ -453,7 +456,7 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         memory->runs = false;
         const bool hard = trees && left > STRIBECK_HARD_RESIDUAL;
         if (may && has_failed(last) &&
-            (exact || moving == 1 || hard || (swept && (joined || !first)))) {
+            (exact || moving == 1 || hard || (swept && ((joined && !free) || !first)))) {
             const unsigned newton = cheap ? SPRAG_ATTEMPT_NEWTON : 0;
             const unsigned known = joined ? 0 : SPRAG_ATTEMPT_SWEPT; // of joints they have failed
             last = try_directly(&b, newton | known, trees ? INFINITY : most, &b.known);

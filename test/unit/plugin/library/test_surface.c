@@ -171,6 +171,45 @@ START_TEST(what_is_lifted_does_not_slip)
 }
 END_TEST
 
+// A finger pushes a box along until it is held by the other one, too. Both are on a mast, which two
+// sliders hold up. Nothing pushes the box sideways.
+START_TEST(what_fingers_close_on_goes_straight)
+{
+    rig r = open_rig("", dContactApprox1);
+    r.step = _i ? 1.0 / 60 : 0.01;
+    r.surface.mu = 0.7;
+    add_box(&r, 0.8, 0.12, 0.1, 0.1, 0);
+    dBodySetPosition(r.body[0], 0, 0.01, 0.05);
+    dBodyID above = NULL;
+    for (int i = 0; i < 2; i++) { // along x, then z
+        dMass m;
+        dMassSetBoxTotal(&m, i ? 5 : 20, 0.2, 0.2, 0.2);
+        dBodyID body = dBodyCreate(r.world);
+        dBodySetMass(body, &m);
+        dBodySetPosition(body, 0, 0, i ? 0.2 : 0.8);
+        dJointID slider = dJointCreateSlider(r.world, 0);
+        dJointAttach(slider, body, above);
+        dJointSetSliderAxis(slider, !i, 0, i);
+        dJointSetSliderParam(slider, dParamFMax, 1000);
+        above = body;
+    }
+    for (int side = -1; side <= 1; side += 2) {
+        dMass m;
+        dMassSetBoxTotal(&m, 0.5, 0.06, 0.02, 0.12);
+        dBodyID finger =
+            add_body(&r, &m, dCreateBox(r.space, 0.06, 0.02, 0.12), 0, 0.12 * side, 0.07);
+        dJointID slider = dJointCreateSlider(r.world, 0);
+        dJointAttach(slider, finger, above);
+        dJointSetSliderAxis(slider, 0, 1, 0);
+        dJointSetSliderParam(slider, dParamFMax, 25);
+        dJointSetSliderParam(slider, dParamVel, -0.2 * side);
+    }
+    run_rig(&r, 1);
+    ck_assert_double_lt(fabs(position(&r)[0]), 1e-7);
+    close_rig(&r);
+}
+END_TEST
+
 // Creep in proportion to the force, v = slip f, of each contact; along each axis by its own slip.
 START_TEST(slip_creeps_in_proportion)
 {
@@ -465,11 +504,11 @@ int main(void)
     ADD_TESTS_WITH(
         suite, "all", setup, dCloseODE, {anisotropic_friction_is_an_ellipse, COUNT(headings)},
         {infinite_friction_holds, 2}, {plain_mu_is_a_force, 8}, {a_flush_cube_is_held_at_once, 3},
-        {what_is_lifted_does_not_slip, COUNT(grasps)}, {slip_creeps_in_proportion, 4},
-        {moving_surface_takes_along, 2}, {surface_moves_along_its_normal, 1},
-        {spinning_friction_is_a_torque, 2}, {rolling_friction_is_a_torque, 4},
-        {bounce_is_to_a_ten_thousandth, BOUNCES}, {slow_impacts_do_not_bounce, 1},
-        {soft_contact_sinks_as_in_stock, COUNT(soft)},
+        {what_is_lifted_does_not_slip, COUNT(grasps)}, {what_fingers_close_on_goes_straight, 2},
+        {slip_creeps_in_proportion, 4}, {moving_surface_takes_along, 2},
+        {surface_moves_along_its_normal, 1}, {spinning_friction_is_a_torque, 2},
+        {rolling_friction_is_a_torque, 4}, {bounce_is_to_a_ten_thousandth, BOUNCES},
+        {slow_impacts_do_not_bounce, 1}, {soft_contact_sinks_as_in_stock, COUNT(soft)},
         {rigid_contact_sinks_by_its_effective_stiffness, COUNT(steps)},
         {units_are_arbitrary, 2 * COUNT(units)}, {slopes_hold_for_a_minute, COUNT(slopes)});
     return run_suite(suite);
