@@ -125,8 +125,8 @@ void sprag_derivative_add_row(const sprag_derivative *d, int row, const sprag_ro
 }
 
 SPRAG_VECTORS
-void sprag_derivative_take_row(const sprag_derivative *d, int row, const sprag_row_slopes *slopes,
-                               double *const to[2], size_t columns)
+static void take_row(const sprag_derivative *d, int row, const sprag_row_slopes *slopes,
+                     double *const to[2], size_t columns)
 {
     const sprag_equation *equation = &d->system.equation[row];
     const sprag_row_stencil *stencil = &((const sprag_space6 *)d->system.chart)->equation[row];
@@ -151,6 +151,12 @@ void sprag_derivative_take_row(const sprag_derivative *d, int row, const sprag_r
             store6(to[side] + (size_t)k * columns, &sum);
         }
     }
+}
+
+void sprag_derivative_take_row(const sprag_derivative *d, int row, const sprag_row_slopes *slopes,
+                               double *const to[2], size_t columns)
+{
+    take_row(d, row, slopes, to, columns);
 }
 
 // The part of a contact's change of impulse that is not by J and M.
