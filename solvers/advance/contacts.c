@@ -85,7 +85,7 @@ static double bias_of(const advance_run *run, const advance_point *point,
     if (missing > 0) {
         missing = fmin(missing, advance_kept_yield * yield_of(run, contact, p));
     }
-    missing += run->attempt.ignore_dips ? 0 : point->dip;
+    missing += run->attempt.ignore_dips ? fmin(0, point->dip) : point->dip;
     // A dip is not made up for within a sub-step shorter than the shortest: that would take
     // a large velocity. Error control may make all sub-steps that short.
     double shortest = advance_is_controlled(run) ? 1 : run->options->shortest;
