@@ -1,7 +1,9 @@
 // Memories of pairs: the last search's, by geoms and triangles, and those of the search under way.
 #include "geometry_cache.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct ode_pair_entry {
     dGeomID geom[2]; // of the sides
@@ -93,13 +95,16 @@ sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *g, ode_pair *pair)
     if (!*now) {
         *now = ++g->now.entries;
         ode_pair_entry *entry = &g->now.entry[*now - 1];
-        *entry = (ode_pair_entry){0};
         for (int i = 0; i < 2; i++) {
             entry->geom[i] = pair->side[i]->geom;
             entry->triangle[i] = pair->side[i]->triangle;
         }
+        size_t size = offsetof(sprag_pair_memory, point); // without points, most have none
         if (last && *last) {
-            entry->memory = g->last.entry[*last - 1].memory;
+            const sprag_pair_memory *from = &g->last.entry[*last - 1].memory;
+            memcpy(&entry->memory, from, size + (size_t)from->count * sizeof *from->point);
+        } else {
+            memset(&entry->memory, 0, size);
         }
     }
     return &g->now.entry[*now - 1].memory;

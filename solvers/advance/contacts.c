@@ -33,7 +33,7 @@ static void recall(const advance_run *run, const advance_point *point, sprag_con
     subtract3(point->at[0], frame->body[contact->body[0]].pose.position, from);
     for (int i = 0; i < memory->count; i++) {
         double d[3];
-        subtract3(memory->point[i], from, d);
+        subtract3(memory->point[i].at, from, d);
         if (dot3(d, d) < nearest) {
             nearest = dot3(d, d);
             best = i;
@@ -42,7 +42,7 @@ static void recall(const advance_run *run, const advance_point *point, sprag_con
     // A pair with more points than before has no more force.
     double share = (double)memory->count / fmax(memory->count, run->near[point->pair].points);
     double force[3] = {0};
-    add_scaled(force, share, memory->force[best], 3);
+    add_scaled(force, share, memory->point[best].force, 3);
     set_guess(contact, force);
 }
 

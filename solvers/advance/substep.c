@@ -26,10 +26,10 @@ void advance_keep_forces(advance_run *run)
         sprag_pair_add_impulse(pair, (const double(*)[6])point->wrench, run->attempt.length);
         sprag_pair_add_impulse(pair, (const double(*)[6])point->impact, run->attempt.length);
         if (pair->memory && pair->memory->count < SPRAG_MANIFOLD_MAX) {
-            int n = pair->memory->count++;
-            subtract3(point->at[0], body->pose.position, pair->memory->point[n]);
+            sprag_point_memory *to = &pair->memory->point[pair->memory->count++];
+            subtract3(point->at[0], body->pose.position, to->at);
             for (int k = 0; k < 3; k++) {
-                pair->memory->force[n][k] = point->expected * point->wrench[0][k];
+                to->force[k] = point->expected * point->wrench[0][k];
             }
         }
     }

@@ -88,10 +88,10 @@ static void recall(const sprag_pair_memory *memory, sprag_contact *contact)
     double least = INFINITY;
     for (int i = 0; memory && i < memory->count; i++) {
         double apart[3];
-        subtract3(memory->point[i], contact->arm[0], apart);
+        subtract3(memory->point[i].at, contact->arm[0], apart);
         double square = dot3(apart, apart);
         for (int k = 0; k < 3 && square < least; k++) {
-            contact->guess[k] = dot3(contact->frame[k], memory->force[i]);
+            contact->guess[k] = dot3(contact->frame[k], memory->point[i].force);
         }
         least = fmin(least, square);
     }
@@ -101,12 +101,12 @@ static void remember(sprag_pair_memory *memory, const sprag_contact *contact, co
                      bool first)
 {
     if (memory) {
-        int n = memory->count = first ? 0 : memory->count;
-        memory->count++;
-        memcpy(memory->point[n], contact->arm[0], sizeof memory->point[n]);
-        memset(memory->force[n], 0, sizeof memory->force[n]);
+        memory->count = first ? 0 : memory->count;
+        sprag_point_memory *point = &memory->point[memory->count++];
+        *point = (sprag_point_memory){{0}, {0}};
+        memcpy(point->at, contact->arm[0], sizeof point->at);
         for (int k = 0; k < 3; k++) {
-            add_scaled(memory->force[n], force[k], contact->frame[k], 3);
+            add_scaled(point->force, force[k], contact->frame[k], 3);
         }
     }
 }
@@ -203,8 +203,8 @@ static double height_of(const compliant_run *run, int guard, const double *up)
     return highest;
 }
 
-// Triangles of the same mesh onto which the body of a point, the first of its pair, rolls without an
-// event: none above, for those are hit.
+// Triangles of the same mesh onto which the body of a point, the first of its pair, rolls without
+// an event: none above, for those are hit.
 static void add_level(compliant_run *run, int i)
 {
     const int guard = run->held.guard[i];

@@ -65,18 +65,22 @@ typedef struct sprag_compliant_memory {
     double impact_speed; // m/s of approach, when the pair touched
 } sprag_compliant_memory;
 
+// Of a contact point.
+typedef struct sprag_point_memory {
+    double at[3];    // m, from the centre of the body of collider[0], world axes
+    double force[3]; // N, on that body
+} sprag_point_memory;
+
 // From frame to frame: the last contacts of a pair, to start the next solve from. By the method.
 typedef struct sprag_pair_memory {
     sprag_gap_memory gap;
-    int count;                           // points
-    double point[SPRAG_MANIFOLD_MAX][3]; // m, from the centre of the body of collider[0], world
-                                         // axes
-    double force[SPRAG_MANIFOLD_MAX][3]; // N, on that body
-    int closed;                          // points in contact at the end of the last frame
+    int closed; // points in contact at the end of the last frame
     bool slips;
     bool active;  // the last solve had a force between the bodies
     double reach; // m, gap up to which the pair was in contact
     sprag_compliant_memory compliant;
+    int count;                                    // points
+    sprag_point_memory point[SPRAG_MANIFOLD_MAX]; // the last field: a copy may end behind `count`
 } sprag_pair_memory;
 
 typedef struct sprag_pair {
