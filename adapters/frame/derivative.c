@@ -51,6 +51,24 @@ static bool is_foreign(const step *s, dBodyID body)
     return !dBodyIsKinematic(body) || !still;
 }
 
+// Of a body whose forces act at once, by forces: they are velocities at the start.
+static void differ_by_kick(const group *g, int body, dReal step, const double *A, double *B)
+{
+    const size_t n = (size_t)g->frame.bodies;
+    double W[9];
+    if (!g->state[body]->kicked || !body_kick_of_torque(g->state[body], step, W)) {
+        return;
+    }
+    for (size_t row = 0; row < 12 * n; row++) {
+        const double *by_velocity = A + 12 * n * row + 12 * body + 6;
+        double *to = B + 6 * n * row + 6 * body;
+        for (int k = 0; k < 3; k++) {
+            to[k] = step / g->state[body]->start.mass * by_velocity[k];
+        }
+        mul33(W, by_velocity + 3, to + 3);
+    }
+}
+
 static const char *differentiate_group(step *s, const members *of, int leader, const matrices *m)
 {
     group g;
@@ -79,6 +97,9 @@ static const char *differentiate_group(step *s, const members *of, int leader, c
     const char *why = sprag_compliant_differentiate(&g.frame, a->input.compliant, &calls,
                                                     a->input.scratch + 2, A, B);
     if (!why) {
+        for (int i = 0; i < g.frame.bodies; i++) {
+            differ_by_kick(&g, i, a->input.step, A, B);
+        }
         scatter(m, &g, A, 12, m->A);
         scatter(m, &g, B, 6, m->B);
     }

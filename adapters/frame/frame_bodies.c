@@ -26,12 +26,15 @@ static void pull_body(step *s, int i, dBodyID id, int island, const dReal *gravi
     b->id = id;
     b->island = island;
     b->isolated = true;
-    b->frozen = b->has_given[0] = b->has_given[1] = false;
+    // Forces of fluids have a rule of their own (fluids.c).
+    b->held = dBodyGetNumJoints(id) > 0 || (a->input.fluids && a->input.fluids->bodies > 0);
+    b->kicked = b->frozen = b->has_given[0] = b->has_given[1] = false;
     b->radius = 0;
     if (!sprag_ode_pull_mover(&b->start, id, gravity)) {
         note_invalid_force(a, id);
         sprag_ode_empty_accumulators(id);
     }
+    memcpy(b->velocity, b->start.velocity, sizeof b->velocity);
     sprag_ode_read_accumulators(id, b->force);
     sprag_ode_empty_accumulators(
         id); // forces that callbacks add during the step act in the next one
@@ -46,6 +49,46 @@ static void pull_body(step *s, int i, dBodyID id, int island, const dReal *gravi
         (frame_reach_speed * norm3(b->start.velocity) + frame_reach_force * acceleration * h) * h +
         frame_reach_margin * a->input.options.epsilon;
     b->turn = frame_reach_speed * (norm3(b->start.velocity + 3) + spin) * h;
+}
+
+bool body_kick_of_torque(const body_state *b, dReal step, double W[9])
+{
+    double inverse[9], turned[9], back[9];
+    const double *R = b->start.pose.rotation;
+    if (invert33(b->start.inertia, inverse) == 0) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) { // R (R I^-1)', symmetric
+        mul33(R, inverse + 3 * k, turned + 3 * k);
+    }
+    for (int k = 0; k < 3; k++) {
+        const double column[3] = {turned[k], turned[3 + k], turned[6 + k]};
+        mul33(R, column, back + 3 * k);
+    }
+    for (int k = 0; k < 9; k++) {
+        W[k] = step * back[k];
+    }
+    return true;
+}
+
+// Under stock x(n+1) = x(n) + h (v(n) + h F(n) / m), and springs and controllers that the program
+// makes of F gain nothing. On a parabola under F(n) they would gain energy in each step. The weight
+// acts all the way.
+void body_kick(body_state *b, dReal step)
+{
+    double W[9], turn[3];
+    const bool kicks = !b->held && b->start.mass > 0 && body_kick_of_torque(b, step, W);
+    if (kicks == b->kicked) {
+        return;
+    }
+    b->kicked = kicks;
+    memcpy(b->start.velocity, b->velocity, sizeof b->velocity);
+    add_scaled(b->start.force, kicks ? -1 : 1, b->force, 6);
+    if (kicks) {
+        add_scaled(b->start.velocity, step / b->start.mass, b->force, 3);
+        mul33(W, b->force + 3, turn);
+        add_scaled(b->start.velocity + 3, 1, turn, 3);
+    }
 }
 
 // An island with a body whose state is not finite stays where it is.
@@ -164,7 +207,7 @@ void step_restore(const step *s)
         const body_state *b = &s->body[i];
         if (!b->frozen) {
             step_place(b->id, &b->start.pose);
-            sprag_ode_set_velocity(b->id, b->start.velocity);
+            sprag_ode_set_velocity(b->id, b->velocity);
         }
     }
 }
@@ -230,7 +273,7 @@ static void expose_start(body_state *b)
 {
     step_place(b->id, &b->start.pose);
     sprag_ode_read_pose(b->id, &b->exposed_pose); // ODE may have rounded it
-    expose_velocity(b, b->start.velocity);
+    expose_velocity(b, b->velocity);
 }
 
 // Puts the forces of this step in place of those for the next one.

@@ -15,12 +15,15 @@ typedef struct body_state {
     // by step_pull_bodies:
     dBodyID id;
     int island;
-    bool frozen; // its island has a body whose state is not finite: it stays where it is
-    sprag_mover start;
-    double force[6]; // N, N m, accumulators at the start of the step, which are then emptied
+    bool frozen;        // its island has a body whose state is not finite: it stays where it is
+    sprag_mover start;  // with what the program's forces do at once
+    double velocity[6]; // m/s, rad/s, without that
+    double force[6];    // N, N m, accumulators at the start of the step, which are then emptied
     // by step_pull_bodies and pairs.c:
     double reach, turn; // m, rad: pairs are searched for as if it went no farther
     bool isolated;      // it has no pair
+    bool held;          // it has a joint, or something is right beside it at the start
+    bool kicked;        // the program's forces act at once
     // by group.c and frame_step.c:
     int local;         // index in its group
     double radius;     // m, of its shapes about its centre
@@ -103,6 +106,12 @@ void step_place(dBodyID id, const sprag_pose *pose);
 // callback has set after it.
 void body_expose(const body_state *b, const sprag_mover *as);
 void body_observe(body_state *b, const sprag_mover *exposed);
+
+// Has the program's forces act at once on a body that nothing holds, and on no other.
+void body_kick(body_state *b, dReal step);
+
+// The matrix W of a kick, v(0) = v + W F: the 3 x 3 block of a torque (s / kg m^2).
+bool body_kick_of_torque(const body_state *b, dReal step, double W[9]);
 
 double body_radius(dBodyID body); // m, about its centre, of all its geoms
 

@@ -196,6 +196,34 @@ static bool widen_search(step *s, bool all)
     return wider;
 }
 
+// A body that touches something, or would by its weight within the step, is held.
+static void kick_bodies(step *s)
+{
+    const double h = s->a->input.step;
+    dVector3 gravity;
+    dWorldGetGravity(s->a->input.world, gravity);
+    const double near = 2 * s->a->input.options.epsilon + 0.5 * norm3(gravity) * h * h;
+    for (int i = 0; i < s->pairs.count; i++) {
+        const ode_pair *pair = &s->pairs.pair[i];
+        body_state *b[2] = {step_body_of(s, pair->side[0]->body),
+                            step_body_of(s, pair->side[1]->body)};
+        bool asks = false;
+        for (int side = 0; side < 2 && s->pair_group[i] >= 0; side++) {
+            asks |= b[side] && !b[side]->held;
+        }
+        if (asks && step_was_within(pair, near)) {
+            for (int side = 0; side < 2; side++) {
+                if (b[side]) {
+                    b[side]->held = true;
+                }
+            }
+        }
+    }
+    for (int i = 0; i < s->bodies; i++) {
+        body_kick(&s->body[i], h);
+    }
+}
+
 bool step_find_pairs(step *s)
 {
     for (int i = 0; i < (int)s->a->input.islands->count; i++) {
@@ -216,6 +244,7 @@ bool step_find_pairs(step *s)
             break;
         }
     }
+    kick_bodies(s);
     return !s->scratch->failed;
 }
 
