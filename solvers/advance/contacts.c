@@ -5,6 +5,7 @@
 #include "advance_solve.h"
 #include "linalg.h"
 #include "pair_contact.h"
+#include "stiction.h"
 
 // force: N, on body 0.
 static void set_guess(sprag_contact *contact, const double force[3])
@@ -83,7 +84,10 @@ static double bias_of(const advance_run *run, const advance_point *point,
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
     double missing = run->target - point->gap;
     if (missing > 0) {
-        missing = fmin(missing, advance_kept_yield * yield_of(run, contact, p));
+        const double slow = sprag_stiction_of(p->soft.scale, 0, 0).moving;
+        const double kept =
+            sprag_contact_rests(&p->problem, contact, slow) ? 1 : advance_kept_yield;
+        missing = fmin(missing, kept * yield_of(run, contact, p));
     }
     missing += run->attempt.ignore_dips ? fmin(0, point->dip) : point->dip;
     // A dip is not made up for within a sub-step shorter than the shortest: that would take

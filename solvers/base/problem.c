@@ -1,10 +1,11 @@
-// Checks every entry of a contact problem, and computes the wrenches of contact forces.
+// Checks every entry of a contact problem; computes wrenches of contact forces, and what rests.
 #include "problem.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "kinematics.h"
 #include "linalg.h"
 
 static bool finite_all(const double *x, int n)
@@ -179,4 +180,24 @@ void sprag_contact_wrench(const sprag_contact *contact, const double force[6], d
             wrench[side][3 + k] = sign * (moment[k] + angular[k]);
         }
     }
+}
+
+bool sprag_contact_rests(const sprag_problem *problem, const sprag_contact *contact, double most)
+{
+    const double *v[2] = {NULL, NULL};
+    double slip[3], turning[3] = {0}, rolled[3], speed;
+    for (int side = 0; side < 2; side++) {
+        if (contact->body[side] != SPRAG_STATIC) {
+            v[side] = problem->body[contact->body[side]].velocity;
+            add_scaled(turning, side ? -1 : 1, v[side] + 3, 3);
+        }
+    }
+    relative_velocity(v, contact->arm, slip);
+    speed = hypot(dot3(contact->frame[1], slip) - contact->slide.velocity[0],
+                  dot3(contact->frame[2], slip) - contact->slide.velocity[1]);
+    for (int side = 0; side < 2; side++) {
+        cross3(turning, contact->arm[side], rolled);
+        speed = v[side] ? fmax(speed, norm3(rolled)) : speed;
+    }
+    return speed < most;
 }

@@ -108,4 +108,8 @@ sprag_result sprag_problem_check(const sprag_problem *problem, char *message, in
 // The force of a contact on body[0] and body[1], as (force, torque) about their centres, N and N m.
 void sprag_contact_wrench(const sprag_contact *contact, const double force[6], double wrench[2][6]);
 
+// Do its bodies move on one another by less than `most` (m/s) before the step? What rolls does not
+// rest, what lies on a moving surface does.
+bool sprag_contact_rests(const sprag_problem *problem, const sprag_contact *contact, double most);
+
 #endif

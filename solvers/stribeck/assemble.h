@@ -36,6 +36,12 @@ sprag_result sprag_stribeck_assemble(const sprag_problem *problem, sprag_scales 
                                      sprag_scratch *scratch, sprag_system *system, int **node_of,
                                      double *at_rest);
 
+// Measures the slip of contacts at rest from where their friction is that of the last step, so that
+// what rests creeps by changes of its friction only. Surfaces with a slip or a stiction tolerance
+// of their own have the law that they ask for. The system is as sprag_stribeck_assemble leaves it.
+void sprag_stribeck_hold(sprag_system *system, const sprag_problem *problem,
+                         const sprag_scales *scales, double at_rest);
+
 // Sets v and the impulses of the system from a solution.
 void sprag_assemble_start(sprag_system *system, const sprag_problem *problem, const int *node_of,
                           const sprag_solution *solution, double *v);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "linalg.h"
+#include "stribeck_constants.h"
 #include "vectors.h"
 
 // The share of the impulse that grows with the bound; 0 where the impulse is proportional to slip.
@@ -41,6 +42,23 @@ static inline void cone_law(const sprag_cone *cone, int axes, const double *slip
         for (int i = 0; i < axes; i++) {
             by_bound[i] = -cone->coefficient * share * ratio * cone->shape[i] * u[i];
         }
+    }
+}
+
+void sprag_cone_stuck_slip(const sprag_cone *cone, double stiction, double bound,
+                           const double *impulse, double slip[2])
+{
+    const double largest = cone->coefficient * bound;
+    double share[2] = {0}, square = 0;
+    for (int k = 0; k < cone->axes && largest > 0; k++) {
+        share[k] = cone->shape[k] > 0 ? impulse[k] / (largest * cone->shape[k]) : 0;
+        square += share[k] * share[k];
+    }
+    const double stuck = fmin(square, STRIBECK_STUCK * STRIBECK_STUCK);
+    const double s = sqrt(square > 0 ? stuck / (square * (1 - stuck)) : 0);
+    const double tolerance = sprag_cone_slip_at_bound(cone, stiction, largest);
+    for (int k = 0; k < cone->axes; k++) {
+        slip[k] = cone->shape[k] > 0 ? -s * tolerance * share[k] / cone->shape[k] : 0;
     }
 }
 

@@ -124,6 +124,11 @@ static inline sprag_friction_law sprag_cone_law(const sprag_cone *cone, double s
                                 .creeps = creeps};
 }
 
+// Inverts the law of a cone that sticks: slip (m/s) at which its impulse (N s) is the given one,
+// or, where that is at the bound, the nearest one that sticks. bound as above.
+void sprag_cone_stuck_slip(const sprag_cone *cone, double stiction, double bound,
+                           const double *impulse, double slip[2]);
+
 // slope, if asked for: -d impulse / d normal velocity.
 double sprag_normal_impulse(const sprag_system *system, const sprag_point *point,
                             double normal_velocity, double *slope);

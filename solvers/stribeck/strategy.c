@@ -254,7 +254,7 @@ static sprag_result solve_frozen_friction(sprag_strategy_state *w)
 {
     const sprag_strategy_options *o = &w->options;
     const bool settles = w->traits & SETTLES;
-    const double finest = fmax(o->finest, (settles ? STRIBECK_SETTLED_STICTION : 1) * o->stiction);
+    const double finest = settles ? o->finest : fmax(o->finest, o->stiction);
     sprag_result result = SPRAG_NOT_CONVERGED;
     guess_bounds(w);
     if (settles) {

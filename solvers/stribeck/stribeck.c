@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "assemble.h"
+#include "laws.h"
 #include "linalg.h"
 #include "oneway.h"
 #include "stiction.h"
@@ -70,6 +71,26 @@ static void set_stiction(sprag_system *system, const sprag_problem *problem, spr
             system->cone[c].linear = asked > 0;
         }
         *at_rest = asked > 0 ? fmin(*at_rest, asked) : *at_rest;
+    }
+}
+
+void sprag_stribeck_hold(sprag_system *system, const sprag_problem *problem,
+                         const sprag_scales *scales, double at_rest)
+{
+    for (int i = 0; i < system->points; i++) {
+        sprag_point *point = &system->point[i];
+        const bool held = point->guess[0] > 0 && sprag_contact_rests(problem, &problem->contact[i],
+                                                                     scales->stiction.moving);
+        for (int c = point->cone; c < point->cone + point->cones && held; c++) {
+            const sprag_cone *cone = &system->cone[c];
+            double slip[2];
+            if (cone->first + cone->axes <= SPRAG_ROLL && isfinite(cone->coefficient) &&
+                !cone->creeps && !cone->linear) {
+                sprag_cone_stuck_slip(cone, at_rest, cone->force ? system->step : point->guess[0],
+                                      point->guess + cone->first, slip);
+                add_scaled(point->offset + cone->first, 1, slip, cone->axes);
+            }
+        }
     }
 }
 
@@ -160,15 +181,20 @@ static sprag_result solve_directly(const sprag_problem *problem,
                                    double *update, double *work)
 {
     sprag_scales scales = sprag_stribeck_scales(problem, options);
+    sprag_stiction *stiction = &scales.stiction;
     sprag_scratch *scratch = best->scratch;
     sprag_system system;
     int *node_of;
     double at_rest;
+    if (attempts == SPRAG_ATTEMPT_SETTLED) {
+        stiction->at_rest = fmax(stiction->at_rest, STRIBECK_SETTLED_STICTION * stiction->moving);
+    }
     sprag_result result =
         sprag_stribeck_assemble(problem, &scales, scratch, &system, &node_of, &at_rest);
     if (result != SPRAG_OK) {
         return result;
     }
+    sprag_stribeck_hold(&system, problem, &scales, at_rest);
     sprag_strategy_state w = make_state(&scales, at_rest, options, attempts);
     w.problem = problem;
     w.node_of = node_of;

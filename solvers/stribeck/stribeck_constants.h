@@ -3,6 +3,13 @@
 #ifndef STRIBECK_CONSTANTS_H
 #define STRIBECK_CONSTANTS_H
 
+// ---- Friction of what sticks (laws.c)
+
+// Share of its bound up to which friction holds without slip. Smaller: what is about to slide
+// creeps (0.9: a box of a pile by 28 um in 10 s instead of 17 nm); 1: the slip that holds it is
+// infinite.
+static const double STRIBECK_STUCK = 0.999;
+
 // ---- Acceptance (strategy.c)
 
 // Residual (residual.h, relative) at which no further strategy is tried: 1 is that of no solution.

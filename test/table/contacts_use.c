@@ -562,7 +562,7 @@ const support_row support_contact_uses[] = {
     {"Motion1 and motion2 of belts that are touched within a step, attached either way",
      landing_on_belts,
      landing_on_belts_expected,
-     {NEAR(1e-4, SMOOTH), NEAR(5e-09, HELD), EXACT}},
+     {NEAR(1e-4, SMOOTH), NEAR(5e-09, HELD), NEAR(1e-08, SMOOTH)}},
     {"Auto-disable of bodies that rest on others, and of bodies that slide first",
      falls_asleep,
      NULL,

@@ -243,7 +243,7 @@ START_TEST(heaps_take_little_work)
         work += s->stats.work;
     }
     ck_assert_int_lt(s->stats.solves, 530);
-    ck_assert_double_lt(work, 6.2);
+    ck_assert_double_lt(work, 6.6);
     close_scene(s);
 }
 END_TEST

@@ -157,6 +157,27 @@ START_TEST(sticks_below_the_cone_and_creeps)
 }
 END_TEST
 
+// The creep is that of the first step: in the next friction is known, and needs no slip. Let go, it
+// does not move by more than that.
+START_TEST(what_friction_holds_rests)
+{
+    const double force = load[_i] * MU * MASS * G;
+    sprag_contact *contact = puck(MU);
+    push(&s, 0, force, 0, 0);
+    solve(&s);
+    const double creep = s.velocity[0][0];
+    ck_assert_double_gt(creep, 0);
+    for (int pushed = 1; pushed >= 0; pushed--) {
+        memcpy(contact->guess, s.contact_force[0], sizeof contact->guess);
+        s.body[0].velocity[0] = s.velocity[0][0];
+        fall(&s);
+        push(&s, 0, pushed * force, 0, 0);
+        solve(&s);
+        ck_assert_double_lt(fabs(s.velocity[0][0]), pushed ? 1e-3 * creep : 1.1 * creep);
+    }
+}
+END_TEST
+
 static const double ratios[] = {1.1, 2, 5, 100};
 
 // Above the cone it slides with a = F/m - mu g.
@@ -420,10 +441,10 @@ int main(void)
              {bounce_meets_its_target, COUNT(restitution)}, {contacts_never_pull, 1});
     ADD_CASE(suite, "friction", {slides_with_mu_g_against_its_velocity, 12},
              {a_sliding_box_brakes_as_a_puck, 1}, {sticks_below_the_cone_and_creeps, COUNT(load)},
-             {slides_above_the_cone, COUNT(ratios)}, {stops_and_does_not_turn_back, 1},
-             {slides_freely_without_friction, 1}, {elliptic_cone_dissipates_the_most, 24},
-             {friction_along_one_axis_only, 2}, {friction_as_a_force, 3},
-             {friction_of_two_kinds, 1}, {moving_surface_drags, 1},
+             {what_friction_holds_rests, COUNT(load)}, {slides_above_the_cone, COUNT(ratios)},
+             {stops_and_does_not_turn_back, 1}, {slides_freely_without_friction, 1},
+             {elliptic_cone_dissipates_the_most, 24}, {friction_along_one_axis_only, 2},
+             {friction_as_a_force, 3}, {friction_of_two_kinds, 1}, {moving_surface_drags, 1},
              {slip_creeps_in_proportion_to_the_force, COUNT(load)}, {slip_differs_by_axis, 1},
              {infinite_friction_never_slips, 1});
     ADD_CASE(suite, "turning", {spinning_friction_brakes_the_spin, 2},
