@@ -255,20 +255,18 @@ static void fly_to_touch(compliant_run *run, const double *way, int *guard)
 // ---- rest
 
 // Rigid contacts hold bodies so still that the integrator could not tell their motion from an
-// error.
-static bool rests(const compliant_run *run)
+// error. rate: velocities, or accelerations times `span`.
+static bool rests(const compliant_run *run, const double *rate, double span)
 {
     const double still = COMPLIANT_RESTING_ERRORS * run->options->tolerance;
-    const double span = run->frame->step / COMPLIANT_CATCH_UP;
     const int n = COMPLIANT_STATES * run->frame->bodies;
     for (int i = 0; i < n; i++) {
         bool is_rate = i % COMPLIANT_STATES >= COMPLIANT_VELOCITY;
-        double most = still * run->sizes.scale[i];
-        if (is_rate && (fabs(run->state.x[i]) > most || span * fabs(run->state.f[i]) > most)) {
+        if (is_rate && !(fabs(span * rate[i]) <= still * run->sizes.scale[i])) {
             return false;
         }
     }
-    return isfinite(run->state.f[0]);
+    return isfinite(rate[0]);
 }
 
 // To the end of the frame by one evaluation of f: what moves still comes to rest.
@@ -276,12 +274,12 @@ static bool rest(compliant_run *run)
 {
     const double h = run->frame->step, left = h - run->time;
     const int n = COMPLIANT_STATES * run->frame->bodies;
-    if (!compliant_holds(run)) {
+    if (!compliant_holds(run) || !rests(run, run->state.x, 1)) {
         return false;
     }
     compliant_set_known_labels(run);
     compliant_field(run, run->state.x, run->guards.known_label, run->state.f);
-    if (run->held.points == 0 || !rests(run)) {
+    if (run->held.points == 0 || !rests(run, run->state.f, h / COMPLIANT_CATCH_UP)) {
         return false;
     }
     for (int i = 0; i < n; i++) {
