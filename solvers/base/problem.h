@@ -92,7 +92,7 @@ typedef struct sprag_memory {
     int failures;           // of known forces; each success takes one away
     sprag_strategy last;    // strategy of the last solve
     bool runs;              // the interior-point method solved it last, and goes first
-    bool rests;             // the last solve took the forces before it without an update
+    bool rests;             // the last solve took the forces before it without a change
 } sprag_memory;
 
 typedef struct sprag_solution {

@@ -328,7 +328,9 @@ static sprag_result keep(const sprag_problem *problem, const sprag_stribeck_opti
         kept.stiction = fmax(kept.stiction, stiction);
         kept.stiction_least = fmin(kept.stiction_least, stiction);
     }
-    const double most = STRIBECK_FORCE_KNOWN * options->tolerance;
+    const bool swept = options->memory->last == SPRAG_STRATEGY_GAUSS_SEIDEL;
+    const double share = swept ? STRIBECK_FORCE_KNOWN : 1; // or the decay of an exact solve stops
+    const double most = share * STRIBECK_FORCE_KNOWN * options->tolerance;
     const sprag_residual found = sprag_best_measure(best);
     if (!(found.relative <= most && found.momentum <= most * least_change(problem))) {
         return SPRAG_NOT_CONVERGED;
@@ -408,11 +410,11 @@ static void settle_known(island *b, bool pays)
 // a share of the work of the others has paid for it. So failures take at most that share in the
 // long run; before it waits, the interior-point method may owe what brings a tower to rest.
 // What solved the island last goes first. Velocities and forces of contacts are kept, without a
-// look at the matrix, while they balance after a step in which known forces took no update. They
-// creep by the stiction tolerance, so not what joints hold, which stands still. Known forces go
-// first near rest, in one body alone, where contacts have a stiffness of their own, and where
-// joints hold bodies; the interior-point method near rest, until known forces solve it or it owes
-// too much. Otherwise sweeps go first.
+// look at the matrix, while they balance after a step in which known forces took no update, or one
+// sweep was enough. They creep by the stiction tolerance, so not what joints hold, which stands
+// still. Known forces go first near rest, in one body alone, where contacts have a stiffness of
+// their own, and where joints hold bodies; the interior-point method near rest, until known forces
+// solve it or it owes too much. Otherwise sweeps go first.
 // Direct methods follow sweeps that leave the island near rest, where contacts creep without them,
 // or one body alone, or, in trees, a large residual: light bodies may then be anywhere, as in a
 // stack that is hit. Newton's method in the velocities goes on in trees, and where joints hold
@@ -500,7 +502,9 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     const bool rests = left_near_rest(best);
     settle_known(&b, solved && (b.known <= most || (cheap && rests)));
     memory->last = best->stats.strategy;
-    memory->rests = solved && stats->iterations == 0;
+    const bool swept_once = // and is exact, as of a body on one contact
+        stats->sweeps == 1 && best->stats.residual <= STRIBECK_FORCE_KNOWN * options->tolerance;
+    memory->rests = stats->iterations == 0 && (solved || swept_once);
     return result;
 }
 

@@ -403,14 +403,14 @@ static void open_stack_of_two(void)
     stand(&s, 1, 0, 0.5);
 }
 
-// The next step, from the velocities and forces of the last; the push acts on the upper cube.
+// The next step, from the velocities and forces of the last; the push acts on the last body.
 static void go_on(double push)
 {
     for (int b = 0; b < s.problem.bodies; b++) {
         memcpy(s.body[b].velocity, s.solution.velocity[b], sizeof s.body[b].velocity);
     }
     fall(&s);
-    s.body[1].free_velocity[0] += push;
+    s.body[s.problem.bodies - 1].free_velocity[0] += push;
     for (int i = 0; i < s.problem.contacts; i++) {
         memcpy(s.contact[i].guess, s.solution.contact_force[i], sizeof s.contact[i].guess);
     }
@@ -422,7 +422,7 @@ START_TEST(what_balances_is_kept_until_it_is_pushed)
     sprag_stribeck_options options = sprag_stribeck_defaults();
     options.exact = false;
     options.memory = &memory;
-    open_stack_of_two();
+    _i == 0 ? open_stack_of_two() : puck(MU); // by known forces, by sweeps
     for (int i = 0; i < 10; i++) {
         ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
         if (i < 9) {
@@ -890,7 +890,7 @@ int main(void)
              {a_rebound_with_friction_wins_nothing, 1}, {a_rebound_draws_no_work_from_a_row, 1},
              {overlaps_lift_and_rebounds_do_not, 3});
     ADD_CASE(suite, "budget", {an_island_remembers_what_solved_it, 1},
-             {known_forces_hold_what_rests, 1}, {what_balances_is_kept_until_it_is_pushed, 1},
+             {known_forces_hold_what_rests, 1}, {what_balances_is_kept_until_it_is_pushed, 2},
              {a_slow_push_starts_what_stands_beside_a_load, 1},
              {without_work_left_a_solve_is_a_few_sweeps, 1},
              {a_solve_without_updates_is_charged_for_its_matrix, 1},
