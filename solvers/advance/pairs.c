@@ -120,10 +120,6 @@ static double approach_along(const advance_near *near, const double *normal)
 // Outward normal of a face, in the axes of the shape. false: no more faces.
 static bool face_of(const sprag_shape *shape, int face, double normal[3])
 {
-    if (shape->kind == SPRAG_PLANE && face < 1) {
-        memcpy(normal, (const double[3]){0, 0, 1}, 3 * sizeof *normal);
-        return true;
-    }
     if (shape->kind == SPRAG_BOX && face < 6) {
         memset(normal, 0, 3 * sizeof *normal);
         normal[face / 2] = face % 2 ? -1 : 1;
@@ -136,46 +132,43 @@ static bool face_of(const sprag_shape *shape, int face, double normal[3])
     return false;
 }
 
-// Does the approach along the nearest normal end below the gap that is aimed at, within the frame?
-static bool comes_near(const advance_run *run, const advance_near *near)
+// m, least gap of a face that a contact may be with instead of the nearest points. A gap below the
+// target is opened: of bodies at rest, whose approach is rounding, no face has less than the gap.
+static double least_face_gap(const advance_run *run, const advance_near *near)
 {
-    double room = fmax(near->gap.distance - run->target, 0) + advance_gap_tolerance * run->target;
-    return approach_along(near, near->gap.normal) * run->frame->step > room;
+    return approach_along(near, near->gap.normal) > advance_touching_speed
+               ? run->level
+               : (1 - advance_gap_tolerance) * fmin(near->gap.distance, run->target);
 }
 
-// The face that a contact is with, instead of the nearest points. A body that slides over the edge
-// between two triangles or boxes is nearest to that edge when it arrives, and would collide with
-// it: the contact is with a face that separates the two shapes, if they approach it more slowly
-// than the edge. Of bodies at rest rounding would choose the face, so theirs is the one along
-// the nearest normal, without the rounding of that. gap: m, INFINITY: of the points. false: no
-// face.
+// A body that slides over the edge between two triangles or boxes is nearest to that edge when it
+// arrives, and would collide with it. If a face separates the two shapes, and they approach it more
+// slowly than the edge, the contact is with that face. false: no such face.
 static bool face_between(const advance_run *run, int pair, double normal[3], double *gap)
 {
     const sprag_pair *p = &run->frame->pair[pair];
     const advance_near *near = &run->near[pair];
     const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
     const sprag_pose *pose[2] = {&run->pose[p->collider[0]], &run->pose[p->collider[1]]};
-    const bool comes = comes_near(run, near);
+    const double lowest = least_face_gap(run, near);
     double least = approach_along(near, near->gap.normal);
-    double local[3], n[3], turned[3];
+    double local[3], n[3];
     bool found = false;
-    least = comes ? least - advance_face_margin * fabs(least) : advance_same_normal;
+    least -= advance_face_margin * fabs(least);
     for (int side = 0; side < 2; side++) {
         for (int i = 0; i < ADVANCE_MOST_FACES && face_of(shape[side], i, local); i++) {
             mul33(pose[side]->rotation, local, n);
             for (int k = 0; k < 3; k++) {
                 n[k] = side ? n[k] : -n[k];
             }
-            subtract3(n, near->gap.normal, turned);
-            const double measure = comes ? approach_along(near, n) : norm3(turned);
-            if (dot3(n, near->gap.normal) <= 0 || !(measure < least)) {
+            if (dot3(n, near->gap.normal) <= 0 || !(approach_along(near, n) < least)) {
                 continue;
             }
             double apart = sprag_gap_along(shape, pose, n);
-            if (apart > run->level) {
-                least = measure;
+            if (apart > lowest) {
+                least = approach_along(near, n);
                 memcpy(normal, n, sizeof n);
-                *gap = comes ? apart : INFINITY;
+                *gap = apart;
                 found = true;
             }
         }
@@ -188,9 +181,11 @@ static bool add_points(advance_run *run, int pair, const double surface[3],
                        const sprag_manifold *manifold)
 {
     advance_near *near = &run->near[pair];
-    double face[3], apart = INFINITY;
+    double face[3], apart = 0;
     bool own = memcmp(surface, near->gap.normal, sizeof near->gap.normal) == 0;
-    bool on_face = own && near->gap.distance > run->level && face_between(run, pair, face, &apart);
+    bool on_face = own && near->gap.distance > run->level &&
+                   approach_along(near, near->gap.normal) > 0 &&
+                   face_between(run, pair, face, &apart);
     const double *normal = on_face ? face : surface;
     int count = manifold->count > 0 ? manifold->count : 1;
     for (int i = 0; i < count; i++) {
@@ -208,7 +203,7 @@ static bool add_points(advance_run *run, int pair, const double surface[3],
         point->gap = nearest ? near->gap.distance : manifold->gap[i];
         memcpy(point->at, at, sizeof point->at);
         memcpy(point->normal, normal, sizeof point->normal);
-        point->gap = isfinite(apart) ? apart : point->gap;
+        point->gap = on_face ? apart : point->gap;
     }
     return true;
 }

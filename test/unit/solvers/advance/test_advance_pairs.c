@@ -115,11 +115,28 @@ START_TEST(rounding_chooses_no_face)
 }
 END_TEST
 
+// However slow.
+START_TEST(boxes_slide_over_seams)
+{
+    static const double speeds[] = {1e-6, 1e-5, 1e-4, 1e-2};
+    const double speed = speeds[_i], start = -0.5 - 20 * STEP * speed;
+    scene *s = open_scene(0);
+    add_fixed_box(s, -1, 0, -0.5, box_of(2, 2, 1));
+    add_fixed_box(s, 1, 0, -0.5, box_of(2, 2, 1));
+    sprag_mover *box = add_box(s, start, 0, 0.5 + EPSILON / 2, box_of(1, 1, 1));
+    box->velocity[0] = speed;
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    run(s, 100);
+    ck_assert_double_eq_tol(box->pose.position[0] - start, 100 * STEP * speed, STEP * speed);
+    close_scene(s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("advance_pairs");
     ADD_TESTS(suite, "asks", {declined_pairs_pass, 1}, {unasked_pairs_pass, 1},
               {is_asked_at_the_touch, COUNT(falls)}, {only_friction_against_turning_has_rows, 4});
-    ADD_TESTS(suite, "faces", {rounding_chooses_no_face, 2});
+    ADD_TESTS(suite, "faces", {rounding_chooses_no_face, 2}, {boxes_slide_over_seams, 4});
     return run_suite(suite);
 }
