@@ -99,9 +99,9 @@ static const double advance_load_turn = 1.4;
 // elastic bodies takes to pass an impact on. Larger: impacts that go back and forth pass further.
 enum { ADVANCE_IMPACT_ROUNDS = 20 };
 
-// m/s: contacts that separate faster do not take part in an impact, and bodies that approach an edge
-// more slowly are at rest. Larger: rounding of bodies at rest counts less, impacts gain more energy,
-// slow bodies stop at steps of a tenth of a micrometre.
+// m/s: contacts that separate faster do not take part in an impact, and bodies that approach an
+// edge more slowly are at rest. Larger: rounding of bodies at rest counts less, impacts gain more
+// energy, slow bodies stop at steps of a tenth of a micrometre.
 static const double advance_touching_speed = 1e-6;
 
 // ---- one attempt (plan.c)
@@ -112,8 +112,7 @@ enum {
     ADVANCE_PASSES = 12,
     ADVANCE_PATIENCE = 3,
     ADVANCE_LAST_PASSES = 20,
-    ADVANCE_LAST_PATIENCE = 6,
-    ADVANCE_EXACT_PASS = 3 // of the last: from here on the exact strategy is used
+    ADVANCE_LAST_PATIENCE = 6
 };
 
 // Factor that the safe time must grow by to count as progress.

@@ -92,7 +92,6 @@ typedef struct advance_push {
 typedef struct advance_attempt {
     // asked of the solve, by plan.c and coarse.c:
     double length;    // s
-    bool exactly;     // use the most exact strategy, also in a coarse plan
     bool has_guess;   // velocity is that of another attempt at this sub-step
     bool ignore_dips; // contacts ask for no speed to make up for curved motion
     // by solve.c:

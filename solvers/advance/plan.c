@@ -81,7 +81,6 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
     double before = 0;
     bool some = false; // only pairs that blocked before have been certified
     for (int pass = 0, since = 0; pass < most && since < patience; pass++, since++) {
-        run->attempt.exactly = last && pass == ADVANCE_EXACT_PASS; // and on from there
         sprag_result result = advance_solve(run, length);
         if (result != SPRAG_OK) {
             return result;

@@ -240,7 +240,7 @@ static sprag_result solve_once(advance_run *run, advance_problem *p, sprag_stats
         memcpy(p->solution.velocity, run->attempt.velocity,
                (size_t)run->frame->bodies * sizeof *run->attempt.velocity);
     }
-    return advance_solve_contacts(run, &p->problem, run->attempt.has_guess, run->attempt.exactly,
+    return advance_solve_contacts(run, &p->problem, run->attempt.has_guess, false,
                                   &run->frame->memory, &p->solution, stats);
 }
 
