@@ -111,12 +111,20 @@ static bool has_edges(dBodyID body)
     return geom && (dBodyGetNextGeom(geom) || dGeomGetClass(geom) == dTriMeshClass);
 }
 
+// Is a body of a contact sunk into ground that may have edges?
+static bool is_on_ground(const sprag_contact *contact, int side, const bool *ground)
+{
+    const int body = contact->body[side], other = contact->body[!side];
+    return body != SPRAG_STATIC && (other == SPRAG_STATIC || ground[other]) && contact->gap <= 0;
+}
+
 int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch)
 {
     const ode_island *island = &pulled->island;
     const sprag_contact *contact = pulled->contact;
     const int count = pulled->problem.contacts;
-    bool *ground = SPRAG_TAKE_RAW(scratch, island->bodies, bool);
+    bool *ground = SPRAG_TAKE_RAW(scratch, island->bodies, bool), several = false;
+    int *touches = SPRAG_TAKE(scratch, island->bodies, int);
     int *first = SPRAG_TAKE(scratch, island->bodies, int); // 1 + index, 0: none
     touch *all = SPRAG_TAKE_RAW(scratch, 2 * (size_t)count, touch);
     int left = 0;
@@ -128,11 +136,18 @@ int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch
         ground[i] = has_edges(island->body[i]);
     }
     for (int i = 0; i < 2 * count; i++) {
-        const int body = contact[i / 2].body[i % 2], other = contact[i / 2].body[!(i % 2)];
+        if (is_on_ground(&contact[i / 2], i % 2, ground)) {
+            several |= touches[contact[i / 2].body[i % 2]]++ > 0;
+        }
+    }
+    if (!several) { // a contact keeps its body off another one
+        return count;
+    }
+    for (int i = 0; i < 2 * count; i++) {
+        const int body = contact[i / 2].body[i % 2];
         all[i].geom = NULL;
         all[i].off = false;
-        if (body != SPRAG_STATIC && (other == SPRAG_STATIC || ground[other]) &&
-            contact[i / 2].gap <= 0) {
+        if (is_on_ground(&contact[i / 2], i % 2, ground) && touches[body] > 1) {
             all[i] = touch_of(pulled, i / 2, i % 2);
             if (all[i].geom) {
                 add_touch(all, i, &first[body]);

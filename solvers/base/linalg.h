@@ -1,10 +1,21 @@
-// Operations on 3-vectors, 3x3 matrices (row by row) and 6-vectors.
+// Operations on numbers, 3-vectors, 3x3 matrices (row by row) and 6-vectors.
 #ifndef SPRAG_LINALG_H
 #define SPRAG_LINALG_H
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
+
+// Without a call, unlike fmax and fmin: b if one is not a number.
+static inline double sprag_larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double sprag_smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
 
 static inline double dot3(const double *a, const double *b)
 {

@@ -160,7 +160,9 @@ static void turning_torque(const sprag_contact *contact, const double force[6], 
     static const int axis[3] = {2, 0, 1}; // torque component 3 + axis[i] acts about frame row i
     memset(torque, 0, 3 * sizeof *torque);
     for (int i = 0; i < 3; i++) {
-        add_scaled(torque, force[3 + axis[i]], contact->frame[i], 3);
+        if (force[3 + axis[i]] != 0) {
+            add_scaled(torque, force[3 + axis[i]], contact->frame[i], 3);
+        }
     }
 }
 

@@ -60,8 +60,10 @@ static double momentum_error(const measured *m, int b)
 
 static void add_impulse(mover *of, double impulse, const double along[6])
 {
-    add_scaled(of->wrench, impulse, along, 6);
-    of->change += fabs(impulse) * of->inverse_mass * norm3(along);
+    if (of->inverse_mass > 0) {
+        add_scaled(of->wrench, impulse, along, 6);
+        of->change += fabs(impulse) * of->inverse_mass * norm3(along);
+    }
 }
 
 // m/s, that the step changes of the spin without contacts and rows, or a hundredth of the spin.

@@ -6,15 +6,15 @@
 
 double sprag_problem_scale(const sprag_problem *problem)
 {
-    double fastest = 0, change = 0;
+    double fastest = 0, change = 0; // squares
     for (int i = 0; i < problem->bodies; i++) {
         const sprag_body *body = &problem->body[i];
         double gain[3];
         subtract3(body->free_velocity, body->velocity, gain);
-        fastest = fmax(fastest, norm3(body->velocity));
-        change = fmax(change, body->mass > 0 ? norm3(gain) : 0);
+        fastest = sprag_larger(dot3(body->velocity, body->velocity), fastest);
+        change = sprag_larger(body->mass > 0 ? dot3(gain, gain) : 0, change);
     }
-    double scale = fmax(change, SPRAG_FASTEST_SHARE * fastest);
+    double scale = sprag_larger(sqrt(change), SPRAG_FASTEST_SHARE * sqrt(fastest));
     return scale > 0 ? scale : 1;
 }
 
@@ -24,7 +24,7 @@ sprag_softness sprag_problem_softness(const sprag_problem *problem, double norma
         .step = problem->step, .scale = sprag_problem_scale(problem), .normal = normal, .row = row};
     s.fall = s.scale * s.step;
     for (int i = 0; i < problem->bodies; i++) {
-        s.heaviest = fmax(s.heaviest, problem->body[i].mass);
+        s.heaviest = sprag_larger(problem->body[i].mass, s.heaviest);
     }
     return s;
 }
@@ -35,15 +35,18 @@ double sprag_softness_for_sweeps(double normal, const sprag_problem *problem)
     for (int i = 0; i < problem->bodies; i++) {
         moving += problem->body[i].mass > 0;
     }
+    if (moving <= SPRAG_SOFT_BODIES) {
+        return normal;
+    }
     double path = cbrt(moving / SPRAG_SOFT_BODIES);
-    return normal * fmin(fmax(1, path * path), SPRAG_SOFT_GROWTH);
+    return normal * fmin(path * path, SPRAG_SOFT_GROWTH);
 }
 
 // Sinking grows with the load and with the square of the step: the heaviest body of the island
 // bounds the one, and what a body falls in a step, relative to its size, the other.
 static double unit(const sprag_softness *s, double w)
 {
-    return fmin(w, SPRAG_SOFT_HEAVIEST / s->heaviest);
+    return sprag_smaller(w, SPRAG_SOFT_HEAVIEST / s->heaviest);
 }
 
 double sprag_contact_yield(const sprag_softness *s, const sprag_contact *contact, double w)
@@ -51,13 +54,15 @@ double sprag_contact_yield(const sprag_softness *s, const sprag_contact *contact
     if (!(w > 0)) {
         return INFINITY;
     }
-    double lever = fmax(norm3(contact->arm[0]), norm3(contact->arm[1]));
+    double lever = sqrt(sprag_larger(dot3(contact->arm[0], contact->arm[0]),
+                                     dot3(contact->arm[1], contact->arm[1])));
     double share = contact->softening;
     if (lever > 0 && s->fall > SPRAG_SOFT_FALL * lever) {
         share *= SPRAG_SOFT_FALL * lever / s->fall;
     }
-    double soft = s->normal > 0 ? fmax(s->normal * share, SPRAG_SOFT_LEAST) * unit(s, w) : 0;
-    return fmax(contact->compliance / s->step, soft);
+    double soft =
+        s->normal > 0 ? sprag_larger(s->normal * share, SPRAG_SOFT_LEAST) * unit(s, w) : 0;
+    return sprag_larger(contact->compliance / s->step, soft);
 }
 
 double sprag_contact_stiffness(const sprag_softness *s, const sprag_contact *contact, double w)

@@ -124,9 +124,10 @@ double sprag_normal_impulse(const sprag_system *system, const sprag_point *point
 
 // Adds the law of one cone. first and axes should be constants at the call, so that the compiler
 // specialises it.
-static inline void add_cone_law(const sprag_system *system, const sprag_cone *cone, int first,
-                                int axes, const double *slip, double stiction, double bound,
-                                double normal_slope, bool coupled, double *impulse, double G[6][6])
+static inline __attribute__((always_inline)) void
+add_cone_law(const sprag_system *system, const sprag_cone *cone, int first, int axes,
+             const double *slip, double stiction, double bound, double normal_slope, bool coupled,
+             double *impulse, double G[6][6])
 {
     double slope[2][2], by_bound[2];
     cone_law(cone, axes, slip + first, stiction, cone->force ? system->step : bound,

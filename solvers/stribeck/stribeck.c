@@ -391,7 +391,9 @@ static void settle_known(island *b, bool pays)
 {
     sprag_memory *memory = b->memory;
     double others = b->stats->sweep_work + b->interior + b->settled;
-    memory->known = fmin(0, memory->known + ldexp(others, -memory->failures));
+    if (memory->known < 0) {
+        memory->known = fmin(0, memory->known + ldexp(others, -memory->failures));
+    }
     if (b->known > 0) {
         int most = b->stacked ? STRIBECK_MOST_FAILURES : STRIBECK_MOST_FAILURES_OF_HEAPS;
         int failures = memory->failures + (pays ? -1 : 1);

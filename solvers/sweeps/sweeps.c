@@ -27,11 +27,11 @@ static void set_velocity(batch_velocity to, const double v[6])
 static bool take_bodies(sweeps *s, batch_velocity **start, sprag_scratch *scratch)
 {
     const sprag_problem *problem = s->problem;
-    s->node_of = SPRAG_TAKE(scratch, problem->bodies, int);
+    s->node_of = SPRAG_TAKE_RAW(scratch, problem->bodies, int);
     for (int b = 0; b < problem->bodies && s->node_of; b++) {
         s->nodes += problem->body[b].mass > 0;
     }
-    s->body_of = SPRAG_TAKE(scratch, s->nodes, int);
+    s->body_of = SPRAG_TAKE_RAW(scratch, s->nodes, int);
     s->free = SPRAG_TAKE(scratch, s->nodes + 1, batch_velocity);
     s->mass = SPRAG_TAKE(scratch, s->nodes + 1, batch_velocity);
     s->inverse = SPRAG_TAKE(scratch, s->nodes, double[9]);
@@ -105,7 +105,7 @@ static void place(sweeps *s, bool linked, uint64_t *used, unsigned char *of, int
 {
     int count[COLOURS + 1] = {0}, next[COLOURS + 1];
     colour(s, linked, used, of, count);
-    for (int c = 0; c < COLOURS; c++) {
+    for (int c = 0; c < COLOURS && count[c] > 0; c++) { // none is used after one that is not
         next[c] = BATCH_LANES * s->batches;
         s->batches += (count[c] + BATCH_LANES - 1) / BATCH_LANES;
     }
@@ -135,8 +135,8 @@ static bool take_batches(sweeps *s, sprag_scratch *scratch)
 {
     int contacts = s->problem->contacts, movers = s->nodes + 1 + s->mechanisms->count;
     uint64_t *used = SPRAG_TAKE(scratch, movers, uint64_t);
-    unsigned char *of = SPRAG_TAKE(scratch, contacts, unsigned char);
-    int *at = SPRAG_TAKE(scratch, contacts, int);
+    unsigned char *of = SPRAG_TAKE_RAW(scratch, contacts, unsigned char);
+    int *at = SPRAG_TAKE_RAW(scratch, contacts, int);
     if (scratch->failed) {
         return false;
     }
