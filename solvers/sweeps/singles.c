@@ -16,7 +16,7 @@ static bool spins_alone(const sweeps *s, int body)
     return s->spin[node] > 0 && mechanisms_of_node(s, node) < 0;
 }
 
-bool singles_is_one(const sweeps *s, const sprag_contact *contact)
+static bool is_single(const sweeps *s, const sprag_contact *contact)
 {
     const sprag_friction *f = &contact->slide;
     bool cone = f->slip[0] == f->slip[1] && f->force[0] == f->force[1] &&
@@ -34,12 +34,14 @@ static int rows_of(const sprag_contact *contact)
 bool singles_find(sweeps *s, sprag_scratch *scratch)
 {
     const sprag_problem *problem = s->problem;
-    for (int i = 0; i < problem->contacts; i++) {
-        s->singles += singles_is_one(s, &problem->contact[i]);
+    s->is_single = SPRAG_TAKE_RAW(scratch, problem->contacts, bool);
+    for (int i = 0; i < problem->contacts && s->is_single; i++) {
+        s->is_single[i] = is_single(s, &problem->contact[i]);
+        s->singles += s->is_single[i];
     }
     s->single = SPRAG_TAKE(scratch, s->singles, sweeps_single);
     for (int i = 0, next = 0; i < problem->contacts && !scratch->failed && next < s->singles; i++) {
-        if (singles_is_one(s, &problem->contact[i])) {
+        if (s->is_single[i]) {
             s->single[next++] = (sweeps_single){.contact = i, .row = s->single_rows};
             s->single_rows += rows_of(&problem->contact[i]);
         }

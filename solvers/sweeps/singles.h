@@ -18,9 +18,6 @@ struct sweeps_single {
     double coupling[2]; // 1/kg, 1/(kg m^2): of the axes of slide and of roll with one another
 };
 
-// Is it swept alone?
-bool singles_is_one(const sweeps *s, const sprag_contact *contact);
-
 // Finds them.
 bool singles_find(sweeps *s, sprag_scratch *scratch);
 

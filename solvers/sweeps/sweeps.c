@@ -82,7 +82,7 @@ static void colour(const sweeps *s, bool linked, uint64_t *used, unsigned char *
 {
     for (int i = 0; i < s->problem->contacts; i++) {
         const int *body = s->problem->contact[i].body;
-        if (singles_is_one(s, &s->problem->contact[i]) || is_linked(s, body) != linked) {
+        if (s->is_single[i] || is_linked(s, body) != linked) {
             continue;
         }
         int mover[2] = {mover_of(s, body[0]), mover_of(s, body[1])};
@@ -112,8 +112,7 @@ static void place(sweeps *s, bool linked, uint64_t *used, unsigned char *of, int
     next[COLOURS] = BATCH_LANES * s->batches;
     s->batches += count[COLOURS];
     for (int i = 0; i < s->problem->contacts; i++) {
-        const sprag_contact *contact = &s->problem->contact[i];
-        if (!singles_is_one(s, contact) && is_linked(s, contact->body) == linked) {
+        if (!s->is_single[i] && is_linked(s, s->problem->contact[i].body) == linked) {
             at[i] = next[of[i]];
             next[of[i]] += of[i] < COLOURS ? 1 : BATCH_LANES;
         }
@@ -163,7 +162,7 @@ static bool take_batches(sweeps *s, sprag_scratch *scratch)
         memset(s->link[i].port, -1, sizeof s->link[i].port);
     }
     for (int i = 0; i < contacts; i++) {
-        if (!singles_is_one(s, &s->problem->contact[i])) {
+        if (!s->is_single[i]) {
             set_lane(s, at[i], i);
         }
     }

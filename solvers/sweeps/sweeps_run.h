@@ -34,6 +34,7 @@ struct sweeps {
     int rows, lone_rows, single_rows; // rows: of joints; lone_rows: of those with bounds
     sweeps_single *single;            // contacts that are in no batch
     int singles;
+    bool *is_single; // contacts
     batch_unknowns x;
     double *before; // unknowns before the last sweep
     double *push;   // what the last acceleration added
