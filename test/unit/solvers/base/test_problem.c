@@ -298,6 +298,42 @@ START_TEST(wrench_has_the_power_of_the_force)
 }
 END_TEST
 
+// ---- rest
+
+// Of a ball of 1 m on the ground, or on another one, both with these velocities along x and about
+// y.
+static const struct {
+    double velocity[2][2]; // m/s, rad/s
+    double belt;           // m/s
+    bool rests;
+} motions[] = {
+    {{{0}}, 0, true},
+    {{{0.9}}, 0, true},
+    {{{1.1}}, 0, false},           // slides
+    {{{2, 2}}, 0, false},          // rolls
+    {{{3}}, 3, true},              // on a belt
+    {{{-3}}, 3, false},            // against it
+    {{{0, 2}, {-4, 2}}, 0, true},  // two of them as one body
+    {{{0, 2}, {0, -2}}, 0, false}, // one rolls on the other
+};
+
+START_TEST(what_does_not_move_on_another_rests)
+{
+    const bool alone = motions[_i].velocity[1][0] == 0 && motions[_i].velocity[1][1] == 0;
+    open_scene(&s);
+    for (int b = 0; b < 2; b++) {
+        add_cube(&s, 1);
+        s.body[b].velocity[0] = motions[_i].velocity[b][0];
+        s.body[b].velocity[4] = motions[_i].velocity[b][1];
+    }
+    sprag_contact contact = {.body = {0, alone ? SPRAG_STATIC : 1},
+                             .arm = {{0, 0, -1}, {0, 0, 1}},
+                             .frame = {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}},
+                             .slide.velocity = {motions[_i].belt, 0}};
+    ck_assert(sprag_contact_rests(&s.problem, &contact, 1) == motions[_i].rests);
+}
+END_TEST
+
 // ---- results
 
 START_TEST(every_result_has_a_name)
@@ -424,6 +460,7 @@ int main(void)
               {keeps_to_the_size_of_the_message, 1}, {every_result_has_a_name, 1});
     ADD_TESTS(suite, "wrench", {wrench_of_a_contact_by_hand, 1},
               {wrench_has_the_power_of_the_force, 10});
+    ADD_TESTS(suite, "rest", {what_does_not_move_on_another_rests, COUNT(motions)});
     ADD_TESTS_WITH(suite, "scratch", NULL, free_scratch, {scratch_is_aligned_zeroed_and_apart, 1},
                    {scratch_joins_its_chunks_and_stops_growing, 1},
                    {scratch_keeps_what_was_taken_when_it_grows, 1},
