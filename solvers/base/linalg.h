@@ -53,17 +53,6 @@ static inline void subtract3(const double *a, const double *b, double *c)
     }
 }
 
-// fmax and fmin without a call; of NaN, the second one.
-static inline double sprag_larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static inline double sprag_smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 // The number between lo and hi that is nearest to x; NaN if x is. Without branches: compilers
 // vectorise it.
 static inline double clamp(double x, double lo, double hi)
