@@ -266,7 +266,7 @@ START_TEST(walls_take_little_work)
         step(s);
         work += s->stats.work;
     }
-    ck_assert_double_lt(work, 0.55);
+    ck_assert_double_lt(work, 1.1);
     ck_assert_double_gt(least_separation(s), 0.4 * EPSILON);
     close_scene(s);
 }
