@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "island_constants.h"
 #include "linalg.h"
 
 // Puts the bodies into ODE where they are in the frame.
@@ -84,27 +83,6 @@ static bool joins_group(const group *g, dJointID joint)
     return sprag_ode_joint_acts(joint);
 }
 
-// Between two looks the bodies move, and what mends an error by more was opened by them; what mends
-// it by less mends all of it evenly. Between two frames the program opens joints: by their anchors
-// and stops, or by bodies that it moves.
-static void find_opened(group *g, int j, sprag_row *row, int rows, double own)
-{
-    double square = 0;
-    for (int i = 0; i < rows; i++) {
-        row[i].drives |= row[i].compliance > load_spring; // a soft stop
-        square += row[i].drives ? 0 : row[i].bias * row[i].bias;
-    }
-    const double now = sqrt(square), before = g->mends[j];
-    g->own[j] = !g->asked      ? fmin(own, now)
-                : now > before ? g->own[j] + (now - before)
-                : before > 0   ? g->own[j] * now / before
-                               : 0;
-    g->mends[j] = now;
-    for (int i = 0; i < rows; i++) {
-        row[i].opened = now > 0 ? (1 - g->own[j] / now) * row[i].bias : 0;
-    }
-}
-
 // Sets the rows of a joint, behind `rows` others, and returns their number. stops NULL: with rows
 // of the stops that it is at. -1: the joint cannot be asked within a step.
 static int pull_joint(group *g, int j, int rows, double h, int *stops)
@@ -112,7 +90,6 @@ static int pull_joint(group *g, int j, int rows, double h, int *stops)
     step *s = g->s;
     dJointID joint = g->joint[j];
     int before = stops ? *stops : 0, more = 0, count = 0;
-    ode_mending mending[ODE_ROWS_MAX] = {{0}};
     if (!joins_group(g, joint)) {
         return 0;
     }
@@ -123,9 +100,8 @@ static int pull_joint(group *g, int j, int rows, double h, int *stops)
     } else {
         count = sprag_ode_count_rows(joint).rows;
         count = count > 0 ? sprag_ode_pull_rows(&g->row[rows], joint, count, s->a->input.world, h,
-                                                &s->index, s->a->input.warm_start, mending)
+                                                &s->index, s->a->input.warm_start, NULL)
                           : 0;
-        find_opened(g, j, &g->row[rows], count, mending->own);
     }
     for (int i = before; i < before + more; i++) {
         g->stop[i].row += rows;
@@ -147,7 +123,7 @@ static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
     if (g->joints == 0) {
         return 0;
     }
-    if (!is_finite(g) || !make_room(g, ODE_ROWS_MAX * (g->joints + 1))) {
+    if (!is_finite(g) || !make_room(g, 6 * g->joints)) {
         return -1;
     }
     expose(g);
@@ -166,28 +142,8 @@ static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
 
 int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row)
 {
-    group *g = data;
     (void)body;
-    const int rows = pull_joints(g, step, row, NULL);
-    g->asked = true;
-    return rows;
-}
-
-void group_find_own(group *g)
-{
-    if (!g->asked || !is_finite(g)) {
-        return;
-    }
-    expose(g);
-    save_accumulators(g);
-    for (int j = 0; j < g->joints; j++) {
-        // To be asked for rows changes the state, or angles that the program reads, of these two.
-        const dJointType type = dJointGetType(g->joint[j]);
-        if (type != dJointTypeAMotor && type != dJointTypeTransmission) {
-            pull_joint(g, j, g->frame.rows, g->s->a->input.step, NULL);
-        }
-    }
-    collect_forces(g);
+    return pull_joints(data, step, row, NULL);
 }
 
 int group_pull_coordinates(void *data, const sprag_mover *body, double step, const sprag_row **row,

@@ -65,9 +65,8 @@ static void remember_rows(const group *g)
 {
     for (int i = 0, row = 0; i < g->frame.rows; i++) {
         row = i == 0 || g->row_joint[i] != g->row_joint[i - 1] ? 0 : row + 1;
-        const int j = g->row_joint[i];
-        sprag_ode_warm_start_store_row(g->s->a->input.warm_start, g->joint[j], row, g->row_force[i],
-                                       &(ode_mending){.expected = NAN, .own = g->own[j]});
+        sprag_ode_warm_start_store_row(g->s->a->input.warm_start, g->joint[g->row_joint[i]], row,
+                                       g->row_force[i], NULL);
     }
 }
 

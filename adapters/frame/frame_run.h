@@ -73,9 +73,6 @@ typedef struct group {
     sprag_row *row;
     int *row_joint;    // rows: which of the joints
     double *row_force; // N, N m, of the last sub-step
-    double *mends;     // joints: m/s, rad/s, at which they mend their errors, when last asked
-    double *own;       // the part of it for what the bodies opened, not the program
-    bool asked;        // joints have been, in this frame
     int row_room;
     sprag_stop *stop;               // room for 6 of each joint
     dJointID *stop_joint;           // of the stops
@@ -150,10 +147,6 @@ bool step_sort_members(step *s, members *m); // false: no memory
 bool group_make(group *g, step *s, const members *m, int leader);
 
 // ---- callbacks.c
-
-// Asks joints for rows at the end of the frame: what the program does to them from here on is known
-// at the start of the next one.
-void group_find_own(group *g);
 
 // Takes the surface of the pair from the program's contact joint.
 void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,

@@ -100,9 +100,6 @@ static void advance_group(step *s, const members *m, int leader, const method *b
             a->results.remaining[i] |= in_group(s, i, leader);
         }
     } else if (by->is_last || !*again) {
-        if (!by->is_compliant) {
-            group_find_own(&g);
-        }
         group_write_forces(&g, m, leader);
         a->results.contacts += g.frame.touching + g.frame.contacts;
         a->results.rows += g.frame.rows;

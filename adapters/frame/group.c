@@ -236,8 +236,6 @@ static void set_joints(group *g, const members *m, int leader)
     reduce_given(g, scratch);
     g->contact_wrench = SPRAG_TAKE(scratch, g->frame.contacts, *g->contact_wrench);
     g->joint_wrench = SPRAG_TAKE(scratch, g->joints, *g->joint_wrench);
-    g->mends = SPRAG_TAKE(scratch, g->joints, double);
-    g->own = SPRAG_TAKE(scratch, g->joints, double);
     g->stop = SPRAG_TAKE_RAW(scratch, 6 * g->joints, sprag_stop);
     g->stop_joint = SPRAG_TAKE_RAW(scratch, 6 * g->joints, dJointID);
 }

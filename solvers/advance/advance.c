@@ -153,7 +153,6 @@ sprag_result advance_open(advance_run *run)
         stats->least_step = stats->least_gap = INFINITY;
     }
     run->left = frame->step;
-    run->rows.won = -frame->memory.lost;
     run->before = SPRAG_TAKE(run->scratch, frame->bodies, sprag_mover);
     if (!run->before || !take_scratch(run)) {
         return SPRAG_NO_MEMORY;
@@ -177,7 +176,6 @@ sprag_result advance_close(advance_run *run, sprag_result result)
     if (result != SPRAG_OK && frame->bodies > 0) {
         memcpy(frame->body, run->before, (size_t)frame->bodies * sizeof *run->before);
     }
-    frame->memory.lost = -run->rows.won;
     run->stats->frames++;
     run->stats->work = fmax(run->stats->work, 1 - run->work_left / run->work_given);
     return result;

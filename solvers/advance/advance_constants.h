@@ -93,17 +93,6 @@ static const double advance_farthest_turn = 2.5;
 // energy. Larger: fewer sub-steps; smaller: more exact.
 static const double advance_load_turn = 1.4;
 
-// ---- mending (mending.c)
-
-// Share of the energy that forces give free bodies at rest in the sub-step: joints may win so much
-// by mending their errors. Larger: they win more; smaller: those under load mend more slowly.
-static const double advance_mending_gain = 1e-2;
-
-// Of that energy: what joints lose in a frame can be won back later, up to this. Larger: bodies
-// that are caught by joints are thrown back; smaller: swings are braked (1: the error of a
-// pendulum's angle is 1.6 times that under stock).
-static const double advance_mending_room = 8;
-
 // ---- impacts (impact.c)
 
 // Rounds of impacts at the start of a sub-step beyond one for each contact, which is what a row of

@@ -3,10 +3,10 @@
 // times, mesh.c treats triangles of a mesh, contacts.c, friction.c, solve.c and push_out.c make and
 // solve the contact problem, impact.c makes bodies bounce, flight.c moves bodies that nothing
 // holds, spinners.c those that spin fast, swings.c shortens sub-steps of bodies that joints swing,
-// mending.c lets joints win no energy, speculative.c makes contacts of what blocks a sub-step,
-// coarse.c plans a sub-step without events, projection.c removes the approach that is left in its
-// motion, slow_down.c slows bodies that would still collide, energy.c takes back what a sub-step
-// gains, events.c reports events, error.c controls the error.
+// speculative.c makes contacts of what blocks a sub-step, coarse.c plans a sub-step without events,
+// projection.c removes the approach that is left in its motion, slow_down.c slows bodies that would
+// still collide, energy.c takes back what a sub-step gains, events.c reports events, error.c
+// controls the error.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
 
@@ -75,7 +75,6 @@ typedef struct advance_rows {
     int count, room;
     double *force;            // N, N m, room
     double (*given_force)[6]; // N, N m, of the frame's contacts, as sprag_solution's
-    double won; // J, in the frame, by joints, less what they may and what contacts lose
 } advance_rows;
 
 // The displacement that takes back overlaps, as a velocity that is added to the motion; by
@@ -97,8 +96,6 @@ typedef struct advance_attempt {
     bool ignore_dips; // contacts ask for no speed to make up for curved motion
     // by solve.c:
     double (*velocity)[6]; // m/s, rad/s, bodies, at the end of the sub-step
-    double given;          // J, that forces give free bodies at rest; by mending.c, with rows
-    double won;            // J, the run's rows.won after it; by mending.c
     bool failed;           // no solution: the bodies keep their velocities, without impulses
     bool *flies;           // bodies that nothing holds; by flight.c
     double (*lag)[6];      // m/s, rad/s, by which these and spinning ones move slower than

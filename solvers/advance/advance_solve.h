@@ -12,7 +12,7 @@ typedef struct advance_problem { // in the scratch of the solve
     sprag_softness soft;
     sprag_body *body;
     sprag_contact *contact;
-    sprag_row *row;           // the run's, with room for those of caps behind them
+    sprag_row *row;           // the run's, with room for more behind them; NULL: there are no more
     const sprag_mover *mover; // bodies before the sub-step; `body` has them after impacts
     struct {                  // by impact.c
         bool acts;
@@ -36,15 +36,6 @@ void advance_velocity_at(const advance_problem *p, const sprag_contact *contact,
 sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *problem, bool warm,
                                     bool exactly, sprag_memory *memory, sprag_solution *solution,
                                     sprag_stats *stats);
-
-// Solves the problem, with its friction and caps.
-sprag_result advance_solve_problem(advance_run *run, advance_problem *p);
-
-// ---- mending.c
-
-// Changes the solution to one in which joints win no energy by mending their errors. NO_MEMORY; or
-// OK.
-sprag_result advance_settle_mending(advance_run *run, advance_problem *p);
 
 // ---- contacts.c
 

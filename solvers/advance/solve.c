@@ -36,11 +36,11 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
     p->solution.velocity = SPRAG_TAKE_RAW(scratch, frame->bodies, *p->solution.velocity);
     p->solution.contact_force = SPRAG_TAKE_RAW(scratch, contacts, *p->solution.contact_force);
     p->solution.row_force = SPRAG_TAKE(scratch, rows, double);
-    p->row = SPRAG_TAKE(scratch, rows, sprag_row);
+    p->row = rows > run->rows.count ? SPRAG_TAKE(scratch, rows, sprag_row) : NULL;
     if (scratch->failed) {
         return false;
     }
-    if (run->rows.count) {
+    if (p->row && run->rows.count) {
         memcpy(p->row, run->rows.row, (size_t)run->rows.count * sizeof *p->row);
     }
     p->mover = frame->body;
@@ -50,7 +50,7 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
                                  .rows = run->rows.count,
                                  .body = p->body,
                                  .contact = p->contact,
-                                 .row = p->row};
+                                 .row = p->row ? p->row : run->rows.row};
     return true;
 }
 
@@ -244,7 +244,7 @@ static sprag_result solve_once(advance_run *run, advance_problem *p, sprag_stats
                                   &run->frame->memory, &p->solution, stats);
 }
 
-sprag_result advance_solve_problem(advance_run *run, advance_problem *p)
+static sprag_result solve_capped(advance_run *run, advance_problem *p)
 {
     sprag_stats stats = {0};
     sprag_result result = solve_once(run, p, &stats);
@@ -252,12 +252,13 @@ sprag_result advance_solve_problem(advance_run *run, advance_problem *p)
     while (result == SPRAG_OK && run->work_left > 0 && advance_choose_friction(run, p)) {
         result = solve_once(run, p, &stats);
     }
-    for (int i = 0; i <= ADVANCE_CAP_ROWS && result == SPRAG_OK && cap_turning(run, p, i > 0);
-         i++) {
+    for (int i = 0;
+         i <= ADVANCE_CAP_ROWS && p->row && result == SPRAG_OK && cap_turning(run, p, i > 0); i++) {
         result = solve_once(run, p, &stats);
     }
+    p->problem.row = run->rows.row;
     p->problem.rows = run->rows.count;
-    if (result == SPRAG_OK) {
+    if (result == SPRAG_OK && p->row) {
         scale_turning(run, p->solution.velocity);
     }
     run->stats->solve = stats;
@@ -319,8 +320,7 @@ sprag_result advance_solve(advance_run *run, double step)
     }
     advance_spin(run, &p);
     advance_start_friction(run, &p);
-    result = advance_solve_problem(run, &p);
-    result = result == SPRAG_OK ? advance_settle_mending(run, &p) : result;
+    result = solve_capped(run, &p);
     if (result == SPRAG_NO_MEMORY) {
         return result;
     }

@@ -125,8 +125,6 @@ void advance_move(advance_run *run)
     advance_note_energy(run, distance);
     move_bodies(run, distance, clock);
     advance_limit_energy(run);
-    const double room = advance_mending_room * run->attempt.given;
-    run->rows.won = clamp(run->attempt.won, -room, room);
     run->stats->substeps++;
     run->stats->limited += clock < run->longest;
     run->stats->least_step = fmin(run->stats->least_step, clock);

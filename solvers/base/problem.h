@@ -73,7 +73,6 @@ typedef struct sprag_row {
     double lo, hi;     // N, N m; may be infinite
     double guess;      // N, N m, expected force, from the last step
     bool drives;       // it may bring in energy, as a motor does; for the caller's accounts
-    double opened;     // m/s or rad/s, the part of bias that may, as the program opened the joint
 } sprag_row;
 
 typedef struct sprag_problem {
@@ -93,7 +92,6 @@ typedef struct sprag_memory {
     int failures;           // of known forces; each success takes one away
     sprag_strategy last;    // strategy of the last solve
     bool runs;              // the interior-point method solved it last, and goes first
-    double lost;            // J, that joints have lost and may win back; by advance.h
     bool rests;             // the last solve took the forces before it without a change
 } sprag_memory;
 

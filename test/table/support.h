@@ -84,7 +84,6 @@ typedef struct support_cell {
     {                                                                                              \
         .kind = SUPPORT_NEAR, .within = (to), .how = (words)                                       \
     }
-#define UNPAID(to) NEAR(to, "its joints win nothing as they mend their errors")
 #define NEAR_SAYING(to, words, piece)                                                              \
     {                                                                                              \
         .kind = SUPPORT_NEAR, .within = (to), .how = (words), .says = (piece)                      \

@@ -250,8 +250,7 @@ static int motor_row(void *data, const sprag_mover *body, double length, const s
                               .jacobian = {{0, 0, 0, 0, 1, 0}},
                               .bias = 4, // rad/s
                               .lo = -100,
-                              .hi = 100, // N m
-                              .drives = true};
+                              .hi = 100}; // N m
     (void)data, (void)body, (void)length;
     *row = &motor;
     return 1;
