@@ -35,6 +35,7 @@ static void pull_body(step *s, int i, dBodyID id, int island, const dReal *gravi
         sprag_ode_empty_accumulators(id);
     }
     memcpy(b->velocity, b->start.velocity, sizeof b->velocity);
+    memcpy(b->acting, b->start.force, sizeof b->acting);
     sprag_ode_read_accumulators(id, b->force);
     sprag_ode_empty_accumulators(
         id); // forces that callbacks add during the step act in the next one
@@ -72,8 +73,8 @@ bool body_kick_of_torque(const body_state *b, dReal step, double W[9])
 }
 
 // Under stock x(n+1) = x(n) + h (v(n) + h F(n) / m), and springs and controllers that the program
-// makes of F gain nothing. On a parabola under F(n) they would gain energy in each step. The weight
-// acts all the way.
+// makes of F gain nothing. On a parabola under F(n) they would gain energy in each step. Where F
+// pushes, the weight acts at once, too, so that a body hovers where F balances it.
 void body_kick(body_state *b, dReal step)
 {
     double W[9], turn[3];
@@ -83,11 +84,15 @@ void body_kick(body_state *b, dReal step)
     }
     b->kicked = kicks;
     memcpy(b->start.velocity, b->velocity, sizeof b->velocity);
-    add_scaled(b->start.force, kicks ? -1 : 1, b->force, 6);
+    memcpy(b->start.force, b->acting, sizeof b->acting);
+    if (kicks && dot3(b->force, b->force) > 0) {
+        add_scaled(b->start.velocity, step / b->start.mass, b->acting, 3);
+        memset(b->start.force, 0, 3 * sizeof *b->start.force);
+    }
     if (kicks) {
-        add_scaled(b->start.velocity, step / b->start.mass, b->force, 3);
-        mul33(W, b->force + 3, turn);
+        mul33(W, b->acting + 3, turn);
         add_scaled(b->start.velocity + 3, 1, turn, 3);
+        memset(b->start.force + 3, 0, 3 * sizeof *b->start.force);
     }
 }
 

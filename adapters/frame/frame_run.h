@@ -18,12 +18,13 @@ typedef struct body_state {
     bool frozen;        // its island has a body whose state is not finite: it stays where it is
     sprag_mover start;  // with what the program's forces do at once
     double velocity[6]; // m/s, rad/s, without that
+    double acting[6];   // N, N m, weight and forces of the program
     double force[6];    // N, N m, accumulators at the start of the step, which are then emptied
     // by step_pull_bodies and pairs.c:
     double reach, turn; // m, rad: pairs are searched for as if it went no farther
     bool isolated;      // it has no pair
     bool held;          // it has a joint, or something is right beside it at the start
-    bool kicked;        // the program's forces act at once
+    bool kicked;        // what the program pushes or turns, it does at once
     // by group.c and frame_step.c:
     int local;         // index in its group
     double radius;     // m, of its shapes about its centre

@@ -37,7 +37,6 @@ typedef struct ode_mending {
     double expected; // by the solution; NaN: the joint is new, or its island never was under load
     double opened;   // the part of it that the program has opened (load_opened.c)
     double before;   // m or rad, what it has mended in this step
-    double own;      // m/s or rad/s, of a joint's first row: mends what bodies opened; by advance
     double stop_erp; // of a stop; 0: the row is none, or its ERP is 0
     double stored;   // J, in a stop's account (load_energy.c)
 } ode_mending;

@@ -112,7 +112,9 @@ static bool ask_links(component *c, int colour, int state)
         for (int i = 0; i < l->rows && !c->is_tight; i++) {
             take_row(c, l->row + i, &row[i]);
         }
-        memcpy(c->near.row + l->row, row, (size_t)(c->is_tight ? l->rows : 0) * sizeof *row);
+        for (int i = 0; i < l->rows && c->is_tight; i++) {
+            c->near.row[l->row + i] = row[i];
+        }
     }
     return true;
 }

@@ -264,7 +264,7 @@ const support_row support_joint_changes[] = {
      destroyed,
      destroyed_in_time,
      {NEAR(0.006, "of order 1, as stock's; then bodies fly exactly"),
-      NEAR(0.0002, "forces act at the start of a step where nothing holds the body"),
+      NEAR(0.003, "forces act at the start of a step where nothing holds the body"),
       NEAR(0.006, "of order 1, as stock's; then bodies fly exactly")}},
     {0},
 };

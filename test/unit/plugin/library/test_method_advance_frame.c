@@ -50,8 +50,6 @@ START_TEST(steps_do_what_stock_does)
         ck_assert_double_eq_tol(state[0].v[k], state[1].v[k], 1e-9);
     }
     ck_assert_double_gt(fabs(state[0].v[4]), 1);
-    // The fall is exact; stock moves by the speed at the end of a step.
-    state[1].x[2] += 20 * 0.5 * G * STEP * STEP;
     for (int k = 0; k < 3; k++) {
         ck_assert_double_eq_tol(state[0].x[k], state[1].x[k], 1e-9);
     }
