@@ -82,10 +82,11 @@ void sprag_stribeck_hold(sprag_system *system, const sprag_problem *problem,
         const bool held = point->guess[0] > 0 && sprag_contact_rests(problem, &problem->contact[i],
                                                                      scales->stiction.moving);
         for (int c = point->cone; c < point->cone + point->cones && held; c++) {
-            const sprag_cone *cone = &system->cone[c];
+            sprag_cone *cone = &system->cone[c];
             double slip[2];
             if (cone->first + cone->axes <= SPRAG_ROLL && isfinite(cone->coefficient) &&
                 !cone->creeps && !cone->linear) {
+                cone->per_length *= STRIBECK_HELD_TOLERANCE;
                 sprag_cone_stuck_slip(cone, at_rest, cone->force ? system->step : point->guess[0],
                                       point->guess + cone->first, slip);
                 add_scaled(point->offset + cone->first, 1, slip, cone->axes);
