@@ -94,7 +94,7 @@ static void raise_target(advance_projection *p, int i, double lowest)
         double missing = target - point->gap;
         double rate = fmax(l->target, advance_constraint_rate(p, l) +
                                           fmax(fmin(target, point->gap) - lowest, 0) / step);
-        point->dip = rate * step - fmin(missing, 0);
+        point->dip = fmax(0, rate * step - fmin(missing, 0));
         set_target(p, point, l);
         advance_constraint_queue(p, p->of_point[i]);
     }

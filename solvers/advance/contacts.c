@@ -89,7 +89,7 @@ static double bias_of(const advance_run *run, const advance_point *point,
             sprag_contact_rests(&p->problem, contact, slow) ? 1 : advance_kept_yield;
         missing = fmin(missing, kept * yield_of(run, contact, p));
     }
-    missing += run->attempt.ignore_dips ? fmin(0, point->dip) : point->dip;
+    missing += run->attempt.ignore_dips ? 0 : point->dip;
     // A dip is not made up for within a sub-step shorter than the shortest: that would take
     // a large velocity. Error control may make all sub-steps that short.
     double shortest = advance_is_controlled(run) ? 1 : run->options->shortest;

@@ -176,10 +176,6 @@ int advance_add_speculative(advance_run *run, int pair)
         memcpy(point->at[c.side], c.point, sizeof c.point);
         memcpy(point->at[!c.side], c.point, sizeof c.point);
         add_scaled(point->at[!c.side], c.side ? c.height : -c.height, c.normal, 3);
-        // A point that a turn lifts off its tangent, as of a rolling wheel's rim, is not pushed up
-        // by what the tangent alone would bring it below.
-        const double rate = advance_rate(&run->near[pair], (const double(*)[3])point->at, c.normal);
-        point->dip = fmin(0, c.height + rate * run->attempt.length - c.lowest);
     }
     return point ? (int)(point - run->points.point) : -1;
 }
