@@ -51,21 +51,33 @@ static bool is_foreign(const step *s, dBodyID body)
     return !dBodyIsKinematic(body) || !still;
 }
 
-// Of a body whose forces act at once, by forces: they are velocities at the start.
-static void differ_by_kick(const group *g, int body, dReal step, const double *A, double *B)
+// Of a body whose forces act at once, by forces: they are velocities at the start. W T turns with
+// the body, the torque T does not: d(W T) = d x W T - W (d x T) for a turn d.
+static void differ_by_kick(const group *g, int body, dReal step, double *A, double *B)
 {
+    const body_state *b = g->state[body];
+    const double *T = b->force + 3;
     const size_t n = (size_t)g->frame.bodies;
-    double W[9];
-    if (!g->state[body]->kicked || !body_kick_of_torque(g->state[body], step, W)) {
+    double W[9], spin[3], by_turn[3][3];
+    if (!b->kicked || !body_kick_of_torque(b, step, W)) {
         return;
     }
+    mul33(W, T, spin);
+    for (int k = 0; k < 3; k++) {
+        const double turn[3] = {k == 0, k == 1, k == 2};
+        double moved[3], part[3];
+        cross3(turn, T, moved);
+        mul33(W, moved, part);
+        cross3(turn, spin, by_turn[k]);
+        add_scaled(by_turn[k], -1, part, 3);
+    }
     for (size_t row = 0; row < 12 * n; row++) {
-        const double *by_velocity = A + 12 * n * row + 12 * body + 6;
-        double *to = B + 6 * n * row + 6 * body;
+        double *by_state = A + 12 * n * row + 12 * body, *to = B + 6 * n * row + 6 * body;
         for (int k = 0; k < 3; k++) {
-            to[k] = step / g->state[body]->start.mass * by_velocity[k];
+            by_state[3 + k] += dot3(by_state + 9, by_turn[k]);
+            to[k] = step / b->start.mass * by_state[6 + k];
         }
-        mul33(W, by_velocity + 3, to + 3);
+        mul33(W, by_state + 9, to + 3);
     }
 }
 
