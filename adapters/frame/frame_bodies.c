@@ -54,20 +54,13 @@ static void pull_body(step *s, int i, dBodyID id, int island, const dReal *gravi
 
 bool body_kick_of_torque(const body_state *b, dReal step, double W[9])
 {
-    double inverse[9], turned[9], back[9];
-    const double *R = b->start.pose.rotation;
+    double inverse[9];
     if (invert33(b->start.inertia, inverse) == 0) {
         return false;
     }
-    for (int k = 0; k < 3; k++) { // R (R I^-1)', symmetric
-        mul33(R, inverse + 3 * k, turned + 3 * k);
-    }
-    for (int k = 0; k < 3; k++) {
-        const double column[3] = {turned[k], turned[3 + k], turned[6 + k]};
-        mul33(R, column, back + 3 * k);
-    }
+    turn33(b->start.pose.rotation, inverse, W);
     for (int k = 0; k < 9; k++) {
-        W[k] = step * back[k];
+        W[k] *= step;
     }
     return true;
 }

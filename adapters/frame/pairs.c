@@ -196,6 +196,11 @@ static bool widen_search(step *s, bool all)
     return wider;
 }
 
+static bool is_loose(const body_state *b)
+{
+    return b && !b->held;
+}
+
 // A body that touches something, or would by its weight within the step, is held.
 static void kick_bodies(step *s)
 {
@@ -207,15 +212,11 @@ static void kick_bodies(step *s)
         const ode_pair *pair = &s->pairs.pair[i];
         body_state *b[2] = {step_body_of(s, pair->side[0]->body),
                             step_body_of(s, pair->side[1]->body)};
-        bool asks = false;
-        for (int side = 0; side < 2 && s->pair_group[i] >= 0; side++) {
-            asks |= b[side] && !b[side]->held;
-        }
-        if (asks && step_was_within(pair, near)) {
-            for (int side = 0; side < 2; side++) {
-                if (b[side]) {
-                    b[side]->held = true;
-                }
+        const bool any = s->pair_group[i] >= 0 && (is_loose(b[0]) || is_loose(b[1])),
+                   beside = any && step_was_within(pair, near);
+        for (int side = 0; side < 2 && beside; side++) {
+            if (b[side]) {
+                b[side]->held = true;
             }
         }
     }

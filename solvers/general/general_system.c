@@ -22,7 +22,7 @@ static void prepare_point(const sprag_general_problem *p, const sprag_general_op
                                    .axes = 2,
                                    .coefficient = mu,
                                    .shape = {1, 1},
-                                   .per_length = 1,
+                                   .of_stiction = 1,
                                    .quadratic = true,
                                    .softening = options->relative_tolerance};
     system->convex &= given || mu == 0;

@@ -41,7 +41,7 @@ static void add_cone(sprag_system *system, sprag_point *point, const sprag_frict
                          .coefficient = largest,
                          .slip_yield = f->slip[axis] / system->step,
                          .creeps = f->slip[axis] > 0,
-                         .per_length = per_length,
+                         .of_stiction = per_length,
                          .force = f->force[axis]};
     for (int k = 0; k < axes; k++) {
         cone->shape[k] = isinf(largest) ? 1 : fmin(1, f->coefficient[axis + k] / largest);

@@ -87,7 +87,7 @@ double sprag_surface_friction(const sprag_friction *friction, double normal_forc
 // Largest slip that counts as sticking for a cone when the system asks for `stiction`, m/s (rad/s).
 static inline double sprag_cone_tolerance(const sprag_cone *cone, double stiction)
 {
-    return (stiction > cone->stiction ? stiction : cone->stiction) * cone->per_length;
+    return (stiction > cone->stiction ? stiction : cone->stiction) * cone->of_stiction;
 }
 
 // Slip at which the friction of a cone is about at its bound, m/s (rad/s): creep in proportion to

@@ -39,7 +39,7 @@ static double slip_of(const sprag_system *system, int point, const sprag_cone *c
 {
     double sum = 0;
     for (int k = 0; k < cone->axes; k++) {
-        double u = cone->shape[k] * system->slip[point][cone->first + k] / cone->per_length;
+        double u = cone->shape[k] * system->slip[point][cone->first + k] / cone->of_stiction;
         sum += u * u;
     }
     return sqrt(sum);
@@ -86,7 +86,7 @@ void sprag_stribeck_hold(sprag_system *system, const sprag_problem *problem,
             double slip[2];
             if (cone->first + cone->axes <= SPRAG_ROLL && isfinite(cone->coefficient) &&
                 !cone->creeps && !cone->linear) {
-                cone->per_length *= STRIBECK_HELD_TOLERANCE;
+                cone->of_stiction *= STRIBECK_HELD_TOLERANCE;
                 sprag_cone_stuck_slip(cone, at_rest, cone->force ? system->step : point->guess[0],
                                       point->guess + cone->first, slip);
                 add_scaled(point->offset + cone->first, 1, slip, cone->axes);

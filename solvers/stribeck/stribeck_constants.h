@@ -10,6 +10,11 @@
 // infinite.
 static const double STRIBECK_STUCK = 0.999;
 
+// Of the stiction tolerance, where contacts hold by the friction of the last step: so small that
+// softness alone decides what they yield, and the friction does not change with the normal force.
+// Larger: loads that come and go let friction grow without a push (1: 0.999 of its bound in 2 s).
+static const double STRIBECK_HELD_TOLERANCE = 0.01;
+
 // ---- Acceptance (strategy.c)
 
 // Residual (residual.h, relative) at which no further strategy is tried: 1 is that of no solution.
@@ -48,11 +53,6 @@ static const double STRIBECK_SEARCH_SLOPE = 1e-3;
 // Share of the update below which an interval is not divided further; most evaluations.
 static const double STRIBECK_SEARCH_INTERVAL = 1e-14;
 enum { STRIBECK_SEARCH_EVALUATIONS = 100 };
-
-// Of the stiction tolerance, where contacts hold by the friction of the last step: so small that
-// softness alone decides what they yield, and the friction does not change with the normal force.
-// Larger: loads that come and go let friction grow without a push (1: 0.999 of its bound in 2 s).
-static const double STRIBECK_HELD_TOLERANCE = 0.01;
 
 // ---- Newton's method (strategy.c)
 
