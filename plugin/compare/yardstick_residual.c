@@ -109,7 +109,8 @@ double yardstick_residual(yardstick *y)
     const sprag_solution solution = {y->velocity, contact_force, row_force};
     double residual = NAN;
     if (fix_bodies(y, mass)) {
-        residual = sprag_problem_residual(problem, &solution, 0, 0, &y->scratch).relative;
+        residual =
+            sprag_problem_residual(problem, &solution, (sprag_shares){0}, &y->scratch).relative;
     }
     release_bodies(y, mass);
     return residual;

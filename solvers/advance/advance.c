@@ -11,6 +11,9 @@ sprag_advance_options sprag_advance_defaults(void)
 {
     sprag_stribeck_options solver = sprag_stribeck_defaults();
     solver.softness = 1e-6;
+    // Contacts do not yield from step to step. Joints that do leave them the turn that both could
+    // bear: fingers then hold by one edge.
+    solver.row_softness = 1e-10;
     solver.sweeps = 100;
     return (sprag_advance_options){
         .epsilon = 1e-6, .shortest = 0.01, .work = ADVANCE_WORK, .solver = solver};

@@ -292,7 +292,8 @@ static void set_problem(advance_run *run, advance_problem *p)
     for (int i = 0; i < frame->bodies; i++) {
         sprag_mover_body(&frame->body[i], run->inertia[i], p->problem.step, &p->body[i]);
     }
-    p->soft = sprag_problem_softness(&p->problem, run->options->solver.softness, 0);
+    p->soft = sprag_problem_softness(&p->problem,
+                                     (sprag_shares){.normal = run->options->solver.softness});
     if (frame->contacts) {
         memcpy(p->contact, frame->contact, (size_t)frame->contacts * sizeof *p->contact);
     }

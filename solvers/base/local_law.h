@@ -91,7 +91,7 @@ static inline sprag_local_slip sprag_local_slips(const sprag_softness *soft,
     for (int k = 0; k < of->axes; k++) {
         int axis = of->first + k;
         double coefficient = sprag_smaller(f->coefficient[axis], 1e100), *bound = &slip.bound[k];
-        slip.yield[k] = sprag_larger(f->slip[axis] / soft->step, soft->row * w[k]);
+        slip.yield[k] = sprag_larger(f->slip[axis] / soft->step, soft->share.friction * w[k]);
         *bound = isinf(f->coefficient[axis])
                      ? INFINITY
                      : coefficient * (f->force[axis] ? soft->step : of->normal);

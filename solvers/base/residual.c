@@ -278,13 +278,13 @@ static void take(sprag_residual *r, double error, double change, int i, int *at,
 }
 
 sprag_residual sprag_problem_residual(const sprag_problem *problem, const sprag_solution *solution,
-                                      double softness, double row_softness, sprag_scratch *scratch)
+                                      sprag_shares soft, sprag_scratch *scratch)
 {
     sprag_residual r = {.body = -1, .contact = -1, .joint_row = -1};
     measured m = {.problem = problem,
                   .solution = solution,
                   .laws = &r,
-                  .soft = sprag_problem_softness(problem, softness, row_softness),
+                  .soft = sprag_problem_softness(problem, soft),
                   .of = SPRAG_TAKE(scratch, problem->bodies + 1, mover)};
     double largest = 0;
     r.scale = m.soft.scale;

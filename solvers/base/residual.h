@@ -10,6 +10,7 @@
 
 #include "problem.h"
 #include "scratch.h"
+#include "softness.h"
 
 typedef struct sprag_residual {
     double scale;    // m/s, what the step changes: the fastest change of a body's velocity without
@@ -33,10 +34,9 @@ typedef struct sprag_residual {
 } sprag_residual;
 
 // Measures a solution: velocities (m/s, rad/s) at the end of the step and forces (N, N m) of it.
-// The problem must have passed sprag_problem_check. softness, row_softness: of
-// sprag_problem_softness, as the solver had them; 0: none. scratch: for six numbers a body; without
-// memory, and for values that are not finite, the residual is INFINITY.
+// The problem must have passed sprag_problem_check. soft: of the solver; 0: none. scratch: for six
+// numbers a body; without memory, and for values that are not finite, the residual is INFINITY.
 sprag_residual sprag_problem_residual(const sprag_problem *problem, const sprag_solution *solution,
-                                      double softness, double row_softness, sprag_scratch *scratch);
+                                      sprag_shares soft, sprag_scratch *scratch);
 
 #endif

@@ -18,10 +18,10 @@ double sprag_problem_scale(const sprag_problem *problem)
     return scale > 0 ? scale : 1;
 }
 
-sprag_softness sprag_problem_softness(const sprag_problem *problem, double normal, double row)
+sprag_softness sprag_problem_softness(const sprag_problem *problem, sprag_shares share)
 {
     sprag_softness s = {
-        .step = problem->step, .scale = sprag_problem_scale(problem), .normal = normal, .row = row};
+        .step = problem->step, .scale = sprag_problem_scale(problem), .share = share};
     s.fall = s.scale * s.step;
     for (int i = 0; i < problem->bodies; i++) {
         s.heaviest = sprag_larger(problem->body[i].mass, s.heaviest);
@@ -60,8 +60,9 @@ double sprag_contact_yield(const sprag_softness *s, const sprag_contact *contact
     if (lever > 0 && s->fall > SPRAG_SOFT_FALL * lever) {
         share *= SPRAG_SOFT_FALL * lever / s->fall;
     }
-    double soft =
-        s->normal > 0 ? sprag_larger(s->normal * share, SPRAG_SOFT_LEAST) * unit(s, w) : 0;
+    double soft = s->share.normal > 0
+                      ? sprag_larger(s->share.normal * share, SPRAG_SOFT_LEAST) * unit(s, w)
+                      : 0;
     return sprag_larger(contact->compliance / s->step, soft);
 }
 
@@ -84,5 +85,5 @@ double sprag_row_yield(const sprag_softness *s, const sprag_problem *problem, co
             }
         }
     }
-    return unit > 0 ? fmax(row->compliance / s->step, s->row * unit) : INFINITY;
+    return unit > 0 ? fmax(row->compliance / s->step, s->share.row * unit) : INFINITY;
 }

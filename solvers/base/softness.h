@@ -29,17 +29,21 @@ double sprag_problem_scale(const sprag_problem *problem);
 #define SPRAG_SOFT_BODIES 10.0
 #define SPRAG_SOFT_GROWTH 10.0
 
+// Softness that a solve adds, relative to the inverse mass. 0: none.
+typedef struct sprag_shares {
+    double normal, row, friction; // of contact normals, joint rows and friction
+} sprag_shares;
+
 // The softness of a problem, once for all its contacts and rows.
 typedef struct sprag_softness {
-    double step;     // s
-    double scale;    // m/s, sprag_problem_scale
-    double normal;   // share of the inverse mass of a contact's normal
-    double row;      // the same of rows and of friction
+    double step;  // s
+    double scale; // m/s, sprag_problem_scale
+    sprag_shares share;
     double heaviest; // kg, of the bodies: softness under a load grows no further with it
     double fall;     // m, what a body falls in a step
 } sprag_softness;
 
-sprag_softness sprag_problem_softness(const sprag_problem *problem, double normal, double row);
+sprag_softness sprag_problem_softness(const sprag_problem *problem, sprag_shares share);
 
 // The softness `normal` for an island that a limited number of sweeps solves: it grows with the
 // number n of its moving bodies as n^(2/3), the square of the bodies on a path through a heap.

@@ -417,7 +417,7 @@ static bool solve_forces(solve *s, double *f)
     sprag_stribeck_options options = sprag_stribeck_defaults();
     options.work_left = &run->hold_work;
     options.softness = 0; // contacts have their own
-    options.row_softness = COMPLIANT_IMPACT_SOFTNESS;
+    options.row_softness = options.friction_softness = COMPLIANT_IMPACT_SOFTNESS;
     options.warm = true;
     options.tolerance = fmin(COMPLIANT_HELD_TOLERANCE, 1e-2 * run->options->tolerance);
     options.stiction_tolerance = COMPLIANT_IMPACT_STICTION * run->sizes.fastest;

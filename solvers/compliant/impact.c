@@ -288,7 +288,7 @@ static bool solve(impact *s, double restitution)
     sprag_stribeck_options options = sprag_stribeck_defaults();
     options.work_left = &run->work_left;
     options.softness = 0; // contacts have their own
-    options.row_softness = COMPLIANT_IMPACT_SOFTNESS;
+    options.row_softness = options.friction_softness = COMPLIANT_IMPACT_SOFTNESS;
     options.tolerance = COMPLIANT_IMPACT_TOLERANCE;
     options.stiction_tolerance = options.stiction_at_rest =
         COMPLIANT_IMPACT_STICTION * run->sizes.fastest;

@@ -128,8 +128,7 @@ static double yield_of(double compliance, double soft, double inverse_mass)
     return inverse_mass > 0 ? fmax(compliance, soft) : INFINITY;
 }
 
-// No friction is stiffer than a joint row; under an infinite coefficient it is a bond just as
-// stiff.
+// Friction yields a little; under an infinite coefficient it is a bond that yields as much.
 static void prepare_cones(sprag_system *system, const assembly *assembly, const sprag_point *point,
                           const sprag_stencil *stencil)
 {
@@ -137,7 +136,7 @@ static void prepare_cones(sprag_system *system, const assembly *assembly, const 
         sprag_cone *cone = &system->cone[c];
         double w = inverse_mass_of(assembly, stencil->node, stencil->jacobian[0][cone->first],
                                    stencil->jacobian[1][cone->first]);
-        double soft = assembly->soft.row * w;
+        double soft = assembly->soft.share.friction * w;
         bool bond = isinf(cone->coefficient);
         cone->slip_yield =
             bond ? yield_of(cone->slip_yield, soft, w) : fmax(cone->slip_yield, soft);

@@ -36,8 +36,7 @@ static bool is_better(double residual, double gap, const sprag_stats *than)
 
 sprag_residual sprag_best_measure(const sprag_best *best)
 {
-    return sprag_problem_residual(best->problem, &best->room, best->softness, best->row_softness,
-                                  best->scratch);
+    return sprag_problem_residual(best->problem, &best->room, best->soft, best->scratch);
 }
 
 void sprag_best_take(sprag_best *best, const sprag_residual *found, const sprag_stats *stats)

@@ -10,7 +10,7 @@
 
 typedef struct sprag_best {
     const sprag_problem *problem;
-    double softness, row_softness; // of sprag_problem_softness
+    sprag_shares soft;
     sprag_scratch *scratch;
     sprag_solution *solution; // of the caller; unchanged until something is better than nothing
     sprag_solution room;

@@ -18,6 +18,7 @@ sprag_stribeck_options sprag_stribeck_defaults(void)
     return (sprag_stribeck_options){.tolerance = 1e-6,
                                     .softness = 1e-3,
                                     .row_softness = 1e-8,
+                                    .friction_softness = 1e-8,
                                     .exact = true,
                                     .sweeps = 500,
                                     .max_iterations = 25,
@@ -25,10 +26,15 @@ sprag_stribeck_options sprag_stribeck_defaults(void)
                                     .direct_work = 400};
 }
 
+static sprag_shares shares_of(const sprag_stribeck_options *options)
+{
+    return (sprag_shares){options->softness, options->row_softness, options->friction_softness};
+}
+
 sprag_scales sprag_stribeck_scales(const sprag_problem *problem,
                                    const sprag_stribeck_options *options)
 {
-    sprag_softness soft = sprag_problem_softness(problem, options->softness, options->row_softness);
+    sprag_softness soft = sprag_problem_softness(problem, shares_of(options));
     return (sprag_scales){.soft = soft,
                           .stiction = sprag_stiction_of(soft.scale, options->stiction_tolerance,
                                                         options->stiction_at_rest)};
@@ -271,8 +277,7 @@ static bool has_stiff_contacts(const sprag_problem *problem)
 static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_options *options,
                           int most, sprag_best *best, sprag_stats *stats)
 {
-    const sprag_sweeps_options sweeps = {.softness = options->softness,
-                                         .row_softness = options->row_softness,
+    const sprag_sweeps_options sweeps = {.soft = shares_of(options),
                                          .most = most,
                                          .least = STRIBECK_POOR_SWEEPS,
                                          .most_work = work_left(options),
@@ -527,8 +532,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     stats->iterations = stats->sweeps = stats->factorizations = 0;
     stats->sweep_work = 0;
     sprag_best best = {.problem = problem,
-                       .softness = options->softness,
-                       .row_softness = options->row_softness,
+                       .soft = shares_of(options),
                        .scratch = scratch,
                        .solution = solution,
                        .stats = {.residual = INFINITY}};

@@ -27,6 +27,7 @@ typedef struct sprag_stribeck_options {
                                // step
     double softness;           // least yield of contact normals, relative to their inverse mass
     double row_softness;       // the same of joint rows
+    double friction_softness;  // and of friction
     // accuracy and effort
     bool exact;           // direct methods go first, and work until one meets the tolerance;
                           // otherwise they run where they are likely to pay (stribeck.c)

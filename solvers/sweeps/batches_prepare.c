@@ -30,9 +30,9 @@ INLINE void set_give(batch *c, const sprag_softness *soft, const batch_real *bar
     batch_mask falls = fall > SPRAG_SOFT_FALL * lever;
     batch_real less = share * (SPRAG_SOFT_FALL * lever / DIVISOR(falls, fall));
     share = SELECT(falls, less, share);
-    batch_real least = ones * SPRAG_SOFT_LEAST, yield = share * soft->normal;
+    batch_real least = ones * SPRAG_SOFT_LEAST, yield = share * soft->share.normal;
     yield = LARGER(yield, least) * unit;
-    yield = soft->normal > 0 ? LARGER(c->give, yield) : c->give;
+    yield = soft->share.normal > 0 ? LARGER(c->give, yield) : c->give;
     batch_mask moves = *w > 0;
     batch_real sum = yield + *w, give = 1 / DIVISOR(moves, sum);
     c->give = SELECT(moves, give, zeros);
@@ -226,7 +226,7 @@ INLINE void finish(sweeps *s, int i, const batch_link *link, const batch_velocit
         }
     }
     set_give(c, &s->soft, &bare, &W[0][0]);
-    batch_real creep = s->soft.row * W[1][1];
+    batch_real creep = s->soft.share.friction * W[1][1];
     c->creep = LARGER(c->creep, creep);
     set_axes(c, &W[1][1], &W[1][2], &W[2][2]);
     c->coupling[0] = W[0][0];

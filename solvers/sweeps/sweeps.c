@@ -386,7 +386,7 @@ static sprag_result prepare(sweeps *s, const sprag_sweeps_options *options, spra
                             sprag_stats *stats)
 {
     batch_velocity *start;
-    s->soft = sprag_problem_softness(s->problem, options->softness, options->row_softness);
+    s->soft = sprag_problem_softness(s->problem, options->soft);
     if (!take_bodies(s, &start, scratch) || !mechanisms_find(s, scratch) ||
         !singles_find(s, scratch) || !take_batches(s, scratch) || !take_unknowns(s, scratch)) {
         return SPRAG_NO_MEMORY;

@@ -14,10 +14,11 @@
 #include "problem.h"
 #include "result.h"
 #include "scratch.h"
+#include "softness.h"
 
 typedef struct sprag_sweeps_options {
-    double softness, row_softness; // of sprag_problem_softness
-    int most, least;               // sweeps; the least whatever they cost
+    sprag_shares soft;
+    int most, least;  // sweeps; the least whatever they cost
     double most_work; // products of 6x6 blocks: the solve ends before it takes more. INFINITY: any
     double tolerance; // of the last change, relative to the momentum of the step: the solve ends
     double moving;    // m/s, largest stiction tolerance of a contact; 0: 1e-3 of the speed scale

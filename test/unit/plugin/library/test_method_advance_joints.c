@@ -66,6 +66,40 @@ START_TEST(arm_rests_at_its_stop)
 }
 END_TEST
 
+// Two fingers of sliders on a hand press 400 N on a cylinder along a line, and the hand sets off
+// sideways. Did one end of the line carry all, the cylinder would swing about it.
+START_TEST(fingers_hold_along_a_line)
+{
+    static const double steps[] = {1e-3, 0.01, 1.0 / 60}, speeds[2] = {0, 0.5}; // s, m/s
+    scene *s = open_scene("method=advance");
+    s->length = steps[_i];
+    s->surface.mu = 0.6;
+    dMass m;
+    dMassSetCylinderTotal(&m, 1, 3, 0.04, 0.08);
+    dBodyID held = body_at(s, dCreateCylinder(s->space, 0.04, 0.08), 0, 0, 0);
+    dBodySetMass(held, &m);
+    dMassSetBoxTotal(&m, 0.2, 0.06, 0.02, 0.2);
+    dBodyID hand = dBodyCreate(s->world);
+    dBodySetPosition(hand, 0, 0, 0.15);
+    dBodySetKinematic(hand);
+    for (int side = -1; side <= 1; side += 2) {
+        dBodyID finger = body_at(s, dCreateBox(s->space, 0.06, 0.02, 0.2), 0, side * 0.0501, 0.02);
+        dBodySetMass(finger, &m);
+        dJointID slider = dJointCreateSlider(s->world, 0);
+        dJointAttach(slider, finger, hand);
+        dJointSetSliderAxis(slider, 0, 1, 0);
+        dJointSetSliderParam(slider, dParamFMax, 400);
+        dJointSetSliderParam(slider, dParamVel, -0.2 * side);
+    }
+    for (int leg = 0; leg < 2; leg++) {
+        dBodySetLinearVel(hand, speeds[leg], 0, 0);
+        run(s, (int)(0.5 / s->length));
+    }
+    ck_assert_double_gt(dBodyGetRotation(held)[10], cos(1e-3));
+    close_scene(s);
+}
+END_TEST
+
 // A ball on an arm that turns by about once a step: the error of the joint points anywhere, and
 // what mends it must bring in no energy.
 START_TEST(fast_swings_win_nothing)
@@ -627,12 +661,13 @@ int main(void)
     dSetMessageHandler(quiet);
     Suite *suite = suite_create("method_advance_joints");
     ADD_TESTS(suite, "joints and surfaces", {joint_stops_act_in_time, 3},
-              {arm_rests_at_its_stop, 1}, {fast_swings_win_nothing, 4},
-              {heavy_ball_stays_on_its_chain, 3}, {track_stays_together, 2},
-              {joints_bring_in_what_is_theirs, 4}, {swings_do_not_brake_what_slides_beside, 1},
-              {pendulum_keeps_swinging, 1}, {joint_feedback_is_the_load, 1},
-              {impacts_are_in_the_feedback, 1}, {shared_feedback_has_the_force_of_a_pair, 1},
-              {motor_drives, 2}, {motor_flings_into_ground, 2}, {car_slips_as_it_must, 1},
+              {fingers_hold_along_a_line, 3}, {arm_rests_at_its_stop, 1},
+              {fast_swings_win_nothing, 4}, {heavy_ball_stays_on_its_chain, 3},
+              {track_stays_together, 2}, {joints_bring_in_what_is_theirs, 4},
+              {swings_do_not_brake_what_slides_beside, 1}, {pendulum_keeps_swinging, 1},
+              {joint_feedback_is_the_load, 1}, {impacts_are_in_the_feedback, 1},
+              {shared_feedback_has_the_force_of_a_pair, 1}, {motor_drives, 2},
+              {motor_flings_into_ground, 2}, {car_slips_as_it_must, 1},
               {directions_have_their_friction, 2}, {conveyor_carries, 1}, {bounces, 2},
               {sensors_let_pass, 1}, {platform_carries, 1}, {lifts_pass_what_nothing_can_push, 2});
     return run_suite(suite);

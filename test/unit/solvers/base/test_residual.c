@@ -22,7 +22,8 @@ static void free_scratch(void)
 static sprag_residual measured(void)
 {
     sprag_scratch_reset(&scratch);
-    return sprag_problem_residual(&s.problem, &s.solution, softness, 0, &scratch);
+    return sprag_problem_residual(&s.problem, &s.solution, (sprag_shares){softness, 0, 0},
+                                  &scratch);
 }
 
 #define ck_residual(r, m, n, f, w)                                                                 \
@@ -221,7 +222,7 @@ START_TEST(softness_of_the_problem_belongs_to_the_law)
     resting(2, 0);
     softness = 1e-3;
     double w = 1.0 / 2, F = s.contact_force[0][0], yield = 1e-3 * w;
-    sprag_softness soft = sprag_problem_softness(&s.problem, softness, 0);
+    sprag_softness soft = sprag_problem_softness(&s.problem, (sprag_shares){softness, 0, 0});
     ck_assert_double_eq_tol(sprag_contact_yield(&soft, &s.contact[0], w), yield, 1e-18);
     s.velocity[0][2] = -yield * STEP * F;
     s.body[0].free_velocity[2] = s.velocity[0][2] - STEP * F / 2;

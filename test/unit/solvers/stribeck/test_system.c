@@ -68,7 +68,7 @@ static void open_system(uint64_t seed)
         row->lo = i < 3 ? -INFINITY : -20;
         row->hi = i < 3 ? INFINITY : 20;
     }
-    sprag_softness soft = sprag_problem_softness(&s.problem, 1e-1, 1e-3);
+    sprag_softness soft = sprag_problem_softness(&s.problem, (sprag_shares){1e-1, 1e-3, 1e-3});
     soft.fall = 0; // as if at rest
     ck_assert_int_eq(sprag_assemble(&sys, &s.problem, &soft, &scratch, &node_of), SPRAG_OK);
     ck_assert_int_eq(sys.size, 6 * 5);

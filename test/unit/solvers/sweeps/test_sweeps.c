@@ -23,18 +23,16 @@ static sprag_result solve(int most, double tolerance)
 {
     s.stats = (sprag_stats){0};
     sprag_scratch_reset(&scratch);
-    const sprag_sweeps_options options = {.softness = 1e-3,
-                                          .row_softness = 1e-8,
-                                          .most = most,
-                                          .most_work = INFINITY,
-                                          .tolerance = tolerance};
+    const sprag_sweeps_options options = {
+        .soft = {1e-3, 1e-8, 1e-8}, .most = most, .most_work = INFINITY, .tolerance = tolerance};
     return sprag_sweeps_solve(&s.problem, &options, &scratch, &s.solution, &s.stats);
 }
 
 static sprag_residual measured(void)
 {
     sprag_scratch_reset(&measuring);
-    return sprag_problem_residual(&s.problem, &s.solution, 1e-3, 1e-8, &measuring);
+    return sprag_problem_residual(&s.problem, &s.solution, (sprag_shares){1e-3, 1e-8, 1e-8},
+                                  &measuring);
 }
 
 // ---- known answers
@@ -214,12 +212,8 @@ END_TEST
 START_TEST(stiction_of_single_contacts_is_that_of_batches)
 {
     static const sprag_turning turning = {.roll = {.coefficient = {0.01, 0.01}}};
-    const sprag_sweeps_options options = {.softness = 1e-3,
-                                          .row_softness = 1e-8,
-                                          .most = 1,
-                                          .most_work = INFINITY,
-                                          .moving = 1,
-                                          .at_rest = 1e-9};
+    const sprag_sweeps_options options = {
+        .soft = {1e-3, 1e-8, 1e-8}, .most = 1, .most_work = INFINITY, .moving = 1, .at_rest = 1e-9};
     double stiction[2];
     open_scene(&s);
     add_cube(&s, 2);
@@ -479,8 +473,7 @@ START_TEST(every_law_is_swept_to_its_solution)
     if (_i % 4 > 1) {
         add_axis_row(&s, 0, 1);
     }
-    const sprag_sweeps_options options = {.softness = 1e-3,
-                                          .row_softness = 1e-8,
+    const sprag_sweeps_options options = {.soft = {1e-3, 1e-8, 1e-8},
                                           .most = 20000,
                                           .most_work = INFINITY,
                                           .tolerance = 1e-13,
