@@ -439,7 +439,7 @@ static const char *read_component(component *c, whole *all, int leader)
     add_joints(c);
     for (int i = 0; i < c->contacts; i++) {
         if (!linearize_read_contact(&c->contact[i])) {
-            return "a contact is not one that dCollide finds for its geoms";
+            return "a contact is of a geom transform, or none that dCollide finds for its geoms";
         }
     }
     c->island = (ode_island){c->bodies, c->joints, c->body, c->joint};

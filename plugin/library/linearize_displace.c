@@ -18,28 +18,50 @@ void linearize_save(subject *s)
     sprag_ode_read_velocity(s->id, s->velocity);
 }
 
+// In place: dGeomMoved would change the order in which spaces list geoms and offer pairs of them.
+static void place(dBodyID id, const dReal at[3], const dQuaternion q, const dReal *R)
+{
+    memcpy((dReal *)(uintptr_t)dBodyGetPosition(id), at, 3 * sizeof *at);
+    memcpy((dReal *)(uintptr_t)dBodyGetQuaternion(id), q, sizeof(dQuaternion));
+    memcpy((dReal *)(uintptr_t)dBodyGetRotation(id), R, sizeof(dMatrix3));
+    for (dGeomID geom = dBodyGetFirstGeom(id); geom; geom = dBodyGetNextGeom(geom)) {
+        if (dGeomIsOffset(geom)) { // others share the pose of the body
+            dReal *centre = (dReal *)(uintptr_t)dGeomGetPosition(geom);
+            dMultiply0_331(centre, R, dGeomGetOffsetPosition(geom));
+            add_scaled(centre, 1, at, 3);
+            dMultiply0_333((dReal *)(uintptr_t)dGeomGetRotation(geom), R,
+                           dGeomGetOffsetRotation(geom));
+        }
+    }
+}
+
 void linearize_put_back(const subject *s)
 {
-    dBodySetPosition(s->id, s->position[0], s->position[1], s->position[2]);
-    dBodySetQuaternion(s->id, s->quaternion);
-    memcpy((dReal *)(uintptr_t)dBodyGetQuaternion(s->id), s->quaternion, sizeof s->quaternion);
-    memcpy((dReal *)(uintptr_t)dBodyGetRotation(s->id), s->rotation, sizeof s->rotation);
+    place(s->id, s->position, s->quaternion, s->rotation);
     sprag_ode_set_velocity(s->id, s->velocity);
 }
 
 void linearize_displace(const subject *s, const double way[STATES])
 {
+    const dReal *turn = way + TURN;
+    dReal at[3];
+    dQuaternion q;
+    dMatrix3 R;
     double velocity[6];
+    for (int k = 0; k < 3; k++) {
+        at[k] = s->position[k] + way[k];
+    }
+    memcpy(q, s->quaternion, sizeof q);
+    memcpy(R, s->rotation, sizeof R);
+    if (turn[0] != 0 || turn[1] != 0 || turn[2] != 0) {
+        dQMultiply0(q, (const dQuaternion){1, turn[0] / 2, turn[1] / 2, turn[2] / 2},
+                    s->quaternion);
+        dNormalize4(q);
+        dRfromQ(R, q);
+    }
+    place(s->id, at, q, R);
     memcpy(velocity, s->velocity, sizeof velocity);
     add_scaled(velocity, 1, way + VELOCITY, 6);
-    dBodySetPosition(s->id, s->position[0] + way[0], s->position[1] + way[1],
-                     s->position[2] + way[2]);
-    if (way[TURN] != 0 || way[TURN + 1] != 0 || way[TURN + 2] != 0) {
-        const dQuaternion turn = {1, way[TURN] / 2, way[TURN + 1] / 2, way[TURN + 2] / 2};
-        dQuaternion turned;
-        dQMultiply0(turned, turn, s->quaternion);
-        dBodySetQuaternion(s->id, turned);
-    }
     sprag_ode_set_velocity(s->id, velocity);
 }
 
@@ -70,10 +92,16 @@ static bool find_contact(const dContactGeom *of, dContactGeom *found)
     return count > 0;
 }
 
+// Geom transforms keep a pose of their own, which follows dGeomMoved alone.
+static bool can_move(dGeomID geom)
+{
+    return geom && dGeomGetClass(geom) != dGeomTransformClass;
+}
+
 bool linearize_read_contact(contact *c)
 {
     c->own = *geom_of(c->joint);
-    return c->own.g1 && c->own.g2 && find_contact(&c->own, &c->at) &&
+    return can_move(c->own.g1) && can_move(c->own.g2) && find_contact(&c->own, &c->at) &&
            distance_of(&c->own, &c->at) < SAME_CONTACT;
 }
 

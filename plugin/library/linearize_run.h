@@ -77,7 +77,7 @@ static inline double *linearize_entry(const component *c, int body, int k, int o
 void linearize_save(subject *s);
 // Moves a body from its saved state by `way`: m, rad, m/s, rad/s.
 void linearize_displace(const subject *s, const double way[STATES]);
-// Bit by bit; the calls tell ODE that geoms have moved.
+// Bit by bit.
 void linearize_put_back(const subject *s);
 
 // false: the contact is not one that the collision function finds.
