@@ -187,11 +187,12 @@ SPRAG_API int sprag_world_stats(dWorldID world, sprag_world_statistics *statisti
 //
 // Returns 1. Returns 0 where there is no derivative; sprag_error() then says why, and A and B have
 // no meaning: within a step of the world; other methods; bodies that are kinematic, disabled or
-// damped, or have finite rotation; under stribeck, bodies that spin fast, contacts that are not
-// dCollide's or are of geom transforms, contacts that go with the slightest motion, joints whose
-// arc begins or ends with it (stribeck.arcs, loads), a problem that is not solved; under ess,
-// joints, impacts, rigid contacts, geoms that touch without a contact joint
-// (advance.callbacks=before), frames that the implicit step would take.
+// damped, or have finite rotation; under stribeck, bodies that spin fast, forces that are not
+// finite, stribeck.speculative=1, contacts that are not dCollide's or are of geom transforms, that
+// go with the slightest motion, or that win energy which the step takes back, joints whose arc
+// begins or ends with it (stribeck.arcs, loads), a problem that is not solved; under ess, joints,
+// impacts, rigid contacts, geoms that touch without a contact joint (advance.callbacks=before),
+// frames that the implicit step would take.
 SPRAG_API int sprag_world_linearize(dWorldID world, dReal step, const dBodyID *body, int bodies,
                                     double *A, double *B);
 

@@ -6,111 +6,11 @@
 #include <string.h>
 
 #include "frame_methods.h"
-#include "island_step.h"
 #include "linalg.h"
 #include "linearize_run.h"
 #include "spin.h"
 #include "vectors.h"
 #include "vectors6.h"
-
-// Of the impulses: residual of the solve that is differentiated.
-static const double TOLERANCE = 1e-13;
-
-// Most softness of rows. The step takes what rows yield out of its solution, the derivative has it:
-// its error is in proportion to it, and to the ratio of masses. Less: rounding (1e-10: 1.2e-5).
-static const double ROW_SOFTNESS = 1e-9;
-
-// ---- a component
-
-// Velocities before the step and forces of the last one.
-static void set_start(ode_problem *pulled)
-{
-    const sprag_problem *problem = &pulled->problem;
-    const sprag_solution *to = &pulled->solution;
-    for (int i = 0; i < problem->bodies; i++) {
-        memcpy(to->velocity[i], problem->body[i].velocity, sizeof to->velocity[i]);
-    }
-    memset(to->contact_force, 0, (size_t)problem->contacts * sizeof *to->contact_force);
-    for (int i = 0; i < problem->contacts; i++) {
-        const double *guess = problem->contact[i].guess;
-        memcpy(to->contact_force[i], guess, guess[0] >= 0 ? sizeof problem->contact[i].guess : 0);
-    }
-    for (int i = 0; i < problem->rows; i++) {
-        to->row_force[i] = problem->row[i].guess;
-    }
-}
-
-// The forces of the last step are mostly a few updates from the solution. Where these lead away
-// from them, maybe to another one of bodies that wedge, and if the effort is exact, whose solution
-// does not depend on them, the whole method finds it.
-static sprag_result find_solution(component *c)
-{
-    ode_problem *pulled = &c->pulled;
-    sprag_solution *solution = &pulled->solution;
-    sprag_stribeck_options options = c->world->settings.stribeck;
-    options.softness = island_softness(c->world, &pulled->problem);
-    options.tolerance = fmin(options.tolerance, TOLERANCE);
-    options.row_softness = fmin(options.row_softness, ROW_SOFTNESS);
-    sprag_result result = SPRAG_NOT_CONVERGED;
-    if (c->world->settings.effort != EFFORT_EXACT) {
-        set_start(pulled);
-        result =
-            sprag_derivative_open(&c->derivative, &pulled->problem, &options, solution, c->scratch);
-    }
-    if (result == SPRAG_NOT_CONVERGED) {
-        sprag_stats stats = {0};
-        result = sprag_stribeck_solve(&pulled->problem, &options, c->scratch, solution, &stats);
-        if (result == SPRAG_OK) {
-            result = sprag_derivative_open(&c->derivative, &pulled->problem, &options, solution,
-                                           c->scratch);
-        }
-    }
-    return result;
-}
-
-// Has a motor at its stop pushed a body, as its rows were asked for?
-static bool has_pushes(const component *c)
-{
-    bool any = false;
-    for (int i = 0; i < c->bodies && c->pulled.force; i++) {
-        double now[6];
-        sprag_ode_read_accumulators(c->body[i], now);
-        any |= memcmp(now, c->pulled.force[i], sizeof now) != 0;
-    }
-    return any;
-}
-
-static const char *solve(component *c)
-{
-    world_state *w = c->world;
-    ode_problem *pulled = &c->pulled;
-    sprag_result result = sprag_ode_pull(pulled, w->id, &c->island, c->step, &w->settings.stiffness,
-                                         w->warm_start, c->scratch);
-    c->has_pushes = has_pushes(c);
-    sprag_ode_restore(pulled);
-    if (result != SPRAG_OK) {
-        return result == SPRAG_NO_MEMORY ? "no memory" : "the state of a body is not finite";
-    }
-    if (pulled->spins > 0) {
-        return "a body spins so fast that its step follows its axis";
-    }
-    result = find_solution(c);
-    if (result == SPRAG_OK && pulled->problem.rows > 0 &&
-        sprag_ode_solve_again(pulled, w->warm_start, c->scratch)) {
-        return "joints draw a body so much tighter than in the last step that the step is solved "
-               "twice";
-    }
-    switch (result) {
-    case SPRAG_OK:
-        return NULL;
-    case SPRAG_NO_MEMORY:
-        return "no memory";
-    case SPRAG_SINGULAR:
-        return "the matrix of the contact problem is singular";
-    default:
-        return "the contact problem has not been solved exactly";
-    }
-}
 
 // ---- the matrices
 
@@ -170,8 +70,21 @@ static void clear_panel(component *c)
     memset(d->panel, 0, (size_t)d->system.size * sizeof *d->panel);
 }
 
+// Of all rows, by 6 states of a body.
+static void find_slips(component *c, int body, int first, double (*slip)[SPRAG_PANEL])
+{
+    memset(slip, 0, (size_t)c->pulled.problem.rows * sizeof *slip);
+    for (int i = 0; i < c->pulled.problem.rows; i++) {
+        for (int side = 0; side < 2; side++) {
+            if (c->pulled.row[i].body[side] == body) {
+                memcpy(slip[i], c->slip[i][side] + first, sizeof slip[i]);
+            }
+        }
+    }
+}
+
 // Solves for 6 states of a body, from `first` on.
-static void solve_states(component *c, int body, int first)
+static void solve_states(component *c, int body, int first, double (*slip)[SPRAG_PANEL])
 {
     clear_panel(c);
     for (int i = 0; i < c->bodies; i++) {
@@ -180,7 +93,10 @@ static void solve_states(component *c, int body, int first)
             memcpy(to[k], linearize_entry(c, i, k, body) + first, 6 * sizeof **to);
         }
     }
-    sprag_derivative_solve(&c->derivative);
+    if (c->derivative.soft) {
+        find_slips(c, body, first, slip);
+    }
+    sprag_derivative_solve(&c->derivative, slip);
 }
 
 // dv by forces needs -h of the residual's.
@@ -190,7 +106,7 @@ static void solve_forces(component *c, int body)
     for (int k = 0; k < FORCES; k++) {
         sprag_derivative_rows(&c->derivative, body)[k][k] = c->step;
     }
-    sprag_derivative_solve(&c->derivative);
+    sprag_derivative_solve(&c->derivative, NULL);
 }
 
 // Velocities that act on their body alone act by its momentum, as forces do: the panel of forces
@@ -228,8 +144,9 @@ static void clear_rows(const component *c, double *matrix, int width)
 static const char *write_matrices(component *c, double *A, double *B)
 {
     double(*turn)[9] = SPRAG_TAKE_RAW(c->scratch, c->bodies, double[9]),
-    (*R)[9] = SPRAG_TAKE_RAW(c->scratch, c->bodies, double[9]);
-    if (!turn || !R) {
+    (*R)[9] = SPRAG_TAKE_RAW(c->scratch, c->bodies, double[9]),
+    (*slip)[SPRAG_PANEL] = SPRAG_TAKE_RAW(c->scratch, c->pulled.problem.rows, double[SPRAG_PANEL]);
+    if (c->scratch->failed) {
         return "no memory";
     }
     for (int i = 0; i < c->bodies; i++) {
@@ -238,10 +155,10 @@ static const char *write_matrices(component *c, double *A, double *B)
     clear_rows(c, A, STATES);
     clear_rows(c, B, FORCES);
     for (int i = 0; i < c->bodies; i++) {
-        solve_states(c, i, POSITION);
+        solve_states(c, i, POSITION, slip);
         write_columns(c, i, turn, STATES, A);
         if (!c->is_plain) {
-            solve_states(c, i, VELOCITY);
+            solve_states(c, i, VELOCITY, slip);
             write_columns(c, i, turn, STATES, A + VELOCITY);
         }
         solve_forces(c, i);
@@ -262,7 +179,7 @@ static const char *write_matrices(component *c, double *A, double *B)
 
 static const char *differentiate(component *c, double *A, double *B)
 {
-    const char *why = solve(c);
+    const char *why = linearize_solve(c);
     if (why) {
         return why;
     }
@@ -273,7 +190,8 @@ static const char *differentiate(component *c, double *A, double *B)
         }
     }
     c->X = SPRAG_TAKE_RAW(c->scratch, 6 * STATES * (size_t)c->bodies * (size_t)c->bodies, double);
-    if (!c->X || !sprag_ode_index_bodies(&c->index, c->body, c->bodies, c->scratch)) {
+    c->slip = SPRAG_TAKE(c->scratch, c->pulled.problem.rows, *c->slip);
+    if (c->scratch->failed || !sprag_ode_index_bodies(&c->index, c->body, c->bodies, c->scratch)) {
         return "no memory";
     }
     why = linearize_ask(c);
@@ -530,6 +448,9 @@ const char *linearize(world_state *world, dReal step, const dBodyID *body, int b
     }
     if (!compliant && world->settings.stribeck.scheme != SPRAG_TWO_WAY) {
         return "stribeck.scheme=one-way solves two problems a step";
+    }
+    if (!compliant && settings_speculate(&world->settings)) {
+        return "stribeck.speculative=1 adds contacts as the step is solved";
     }
     sprag_scratch *scratch = world->linearize_scratch;
     whole all = {.world = world,

@@ -51,10 +51,16 @@ static void take_body(component *c, int i, const sprag_body *near)
     }
 }
 
-static void take_row(component *c, int i, const sprag_row *near)
+static void take_row(component *c, int i, const sprag_row *near, int colour, int state)
 {
-    if (!rows_are_same(near, &c->pulled.row[i])) {
-        sprag_derivative_add_row(&c->derivative, i, near, c->change);
+    if (rows_are_same(near, &c->pulled.row[i])) {
+        return;
+    }
+    const double slip = sprag_derivative_add_row(&c->derivative, i, near, c->change);
+    for (int side = 0; side < 2; side++) {
+        if (is_of(c, near->body[side], colour)) {
+            c->slip[i][side][state] = slip / DISPLACEMENT;
+        }
     }
 }
 
@@ -110,7 +116,7 @@ static bool ask_links(component *c, int colour, int state)
             return false;
         }
         for (int i = 0; i < l->rows && !c->is_tight; i++) {
-            take_row(c, l->row + i, &row[i]);
+            take_row(c, l->row + i, &row[i], colour, state);
         }
         for (int i = 0; i < l->rows && c->is_tight; i++) {
             c->near.row[l->row + i] = row[i];
@@ -162,7 +168,7 @@ static const char *add_loads(component *c)
 
 // Adds the change of the residual by the problem near with its loads, and takes the displacement
 // out of it.
-static const char *take_near(component *c)
+static const char *take_near(component *c, int colour, int state)
 {
     ode_problem *near = &c->near;
     const char *why = add_loads(c);
@@ -170,7 +176,7 @@ static const char *take_near(component *c)
         take_body(c, i, &near->body[i]);
     }
     for (int i = 0; i < near->problem.rows && !why; i++) {
-        take_row(c, i, &near->row[i]);
+        take_row(c, i, &near->row[i], colour, state);
     }
     memcpy(near->body, c->alone_body, (size_t)c->bodies * sizeof *near->body);
     memcpy(near->row, c->alone_row, (size_t)near->joint_rows * sizeof *near->row);
@@ -349,7 +355,7 @@ static const char *ask_state(component *c, int colour, int state)
     sprag_scratch_reset(c->trial_scratch);
     const char *why = ask_links(c, colour, state) ? NULL : comes_or_goes;
     ask_bodies(c, colour, state);
-    why = why || !c->is_tight ? why : take_near(c);
+    why = why || !c->is_tight ? why : take_near(c, colour, state);
     if (!why && (state < VELOCITY || !c->is_plain)) {
         why = add_contacts(c, colour);
     }
@@ -490,7 +496,8 @@ static void add_link(component *c, const link *l)
             for (int of = 0; of < 2 && body[of] >= 0; of++) {
                 to[of] = linearize_entry(c, body[of], 0, body[by]);
             }
-            sprag_derivative_take_row(&c->derivative, i, &l->slopes[i - l->row][by], to, columns);
+            sprag_derivative_take_row(&c->derivative, i, &l->slopes[i - l->row][by], to, columns,
+                                      c->slip[i][by]);
         }
     }
 }

@@ -59,6 +59,7 @@ typedef struct component {
     bool has_pushes;     // a motor pushes at its stop: the forces on bodies depend on their joints
     bool is_plain;       // velocities before the step act on their body alone
     double (*change)[6]; // bodies, of the residual
+    double (*slip)[2][STATES]; // rows, of J v - bias by the states of its bodies
     double *X; // 6 rows a body of 12 columns a body: minus the derivatives of the residual by the
                // states of neighbours; others are not set
     // of a pair with contacts:
@@ -71,6 +72,11 @@ static inline double *linearize_entry(const component *c, int body, int k, int o
 {
     return c->X + ((size_t)(6 * body + k) * (size_t)c->bodies + (size_t)other) * STATES;
 }
+
+// ---- linearize_solve.c
+
+// Sets pulled and derivative. NULL, or the reason why there are no derivatives.
+const char *linearize_solve(component *c);
 
 // ---- linearize_displace.c
 

@@ -63,6 +63,10 @@ sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *pro
     if (result == SPRAG_OK && system->points == 0 && system->equations > 0) { // as in a step
         sprag_newton_state state = {.v = d->velocity, .dv = dv};
         result = sprag_newton_harden_rows(system, options->tolerance, d->stiction, &state, &stats);
+        if (result == SPRAG_OK && state.hardened) {
+            d->soft = SPRAG_TAKE_RAW(scratch, system->size, double[SPRAG_PANEL]);
+            result = d->soft ? SPRAG_OK : SPRAG_NO_MEMORY;
+        }
     }
     sprag_assemble_solution(system, problem, d->node_of, d->velocity, solution);
     return result;
@@ -89,25 +93,25 @@ void sprag_derivative_add_body(const sprag_derivative *d, int body, const sprag_
     }
 }
 
-void sprag_derivative_add_row(const sprag_derivative *d, int row, const sprag_row *near,
-                              double (*change)[6])
+double sprag_derivative_add_row(const sprag_derivative *d, int row, const sprag_row *near,
+                                double (*change)[6])
 {
     const sprag_space6 *space = d->system.chart;
     const sprag_equation *equation = &d->system.equation[row];
     const sprag_row_stencil *stencil = &space->equation[row];
     const double rate = d->system.rate[row], step = d->system.step;
-    double turned = 0, gain, J[2][6];
+    double slip = d->problem->row[row].bias - near->bias, gain, J[2][6];
     for (int side = 0; side < 2; side++) {
         if (stencil->node[side] != SPRAG_NOWHERE) {
             vector6 change;
             load6(&change, near->jacobian[side]);
             subtract6(&change, 1, stencil->jacobian[side][0]);
             store6(J[side], &change);
-            turned += product6(J[side], d->velocity + 6 * stencil->node[side]);
+            slip += product6(J[side], d->velocity + 6 * stencil->node[side]);
         }
     }
     if (sprag_equation_yields(equation, rate)) {
-        gain = -(turned - (near->bias - d->problem->row[row].bias)) / equation->yield;
+        gain = -slip / equation->yield;
     } else {
         sprag_equation bound = *equation;
         bound.lo = near->lo * step, bound.hi = near->hi * step;
@@ -123,41 +127,41 @@ void sprag_derivative_add_row(const sprag_derivative *d, int row, const sprag_ro
             store6(to, &sum);
         }
     }
+    return slip;
 }
 
 SPRAG_VECTORS
 static void take_row(const sprag_derivative *d, int row, const sprag_row_slopes *slopes,
-                     double *const to[2], size_t columns)
+                     double *const to[2], size_t columns, double slip[6])
 {
     const sprag_equation *equation = &d->system.equation[row];
     const sprag_row_stencil *stencil = &((const sprag_space6 *)d->system.chart)->equation[row];
     const double impulse = d->system.row_impulse[row];
     const bool yields = sprag_equation_yields(equation, d->system.rate[row]);
     vector6 turned = {{0}, {0}};
-    double loss[6];
-    subtract6(&turned, yields ? 1 / equation->yield : 0, slopes->bias);
-    for (int side = 0; side < 2 && yields; side++) {
-        for (int k = 0; k < 6 && to[side]; k++) {
-            const double *v = d->velocity + 6 * stencil->node[side];
-            add6(&turned, v[k] / equation->yield, slopes->jacobian[side][k]);
-        }
-    }
-    store6(loss, &turned);
+    subtract6(&turned, 1, slopes->bias);
     for (int side = 0; side < 2; side++) {
         for (int k = 0; k < 6 && to[side]; k++) {
+            add6(&turned, d->velocity[6 * stencil->node[side] + k], slopes->jacobian[side][k]);
+        }
+    }
+    store6(slip, &turned);
+    for (int side = 0; side < 2; side++) {
+        for (int k = 0; k < 6 && to[side]; k++) {
+            const double loss = yields ? stencil->jacobian[side][0][k] / equation->yield : 0;
             vector6 sum;
             load6(&sum, to[side] + (size_t)k * columns);
             add6(&sum, impulse, slopes->jacobian[side][k]);
-            subtract6(&sum, stencil->jacobian[side][0][k], loss);
+            subtract6(&sum, loss, slip);
             store6(to[side] + (size_t)k * columns, &sum);
         }
     }
 }
 
 void sprag_derivative_take_row(const sprag_derivative *d, int row, const sprag_row_slopes *slopes,
-                               double *const to[2], size_t columns)
+                               double *const to[2], size_t columns, double slip[6])
 {
-    take_row(d, row, slopes, to, columns);
+    take_row(d, row, slopes, to, columns, slip);
 }
 
 // The part of a contact's change of impulse that is not by J and M.
@@ -227,7 +231,7 @@ double (*sprag_derivative_rows(const sprag_derivative *d, int body))[SPRAG_PANEL
     return is_fixed(d, body) ? NULL : d->panel + 6 * blocks->rank[d->node_of[body]];
 }
 
-void sprag_derivative_solve(sprag_derivative *d)
+static void solve_panel(const sprag_derivative *d)
 {
     const sprag_blocks *blocks = &((const sprag_space6 *)d->system.chart)->blocks;
     static const double zero[6][SPRAG_PANEL];
@@ -236,4 +240,55 @@ void sprag_derivative_solve(sprag_derivative *d)
         first++;
     }
     sprag_blocks_solve_panel(blocks, first, d->panel[0]);
+}
+
+// The impulses that the excess yield takes, as a right-hand side: J' excess / yield^2 d(J v - bias)
+// less.
+SPRAG_VECTORS
+static void take_excess(const sprag_derivative *d, const double (*slip)[SPRAG_PANEL])
+{
+    const sprag_space6 *space = d->system.chart;
+    for (int i = 0; i < d->system.equations; i++) {
+        const sprag_equation *equation = &d->system.equation[i];
+        const sprag_row_stencil *stencil = &space->equation[i];
+        vector6 change = {{0}, {0}};
+        double of_slip[6], part = equation->excess / (equation->yield * equation->yield);
+        if (!isfinite(equation->excess) || !sprag_equation_yields(equation, d->system.rate[i])) {
+            continue;
+        }
+        if (slip) {
+            add6(&change, 1, slip[i]);
+        }
+        for (int side = 0; side < 2; side++) {
+            const int node = stencil->node[side];
+            const int row = node == SPRAG_NOWHERE ? 0 : 6 * space->blocks.rank[node];
+            for (int k = 0; k < 6 && node != SPRAG_NOWHERE; k++) {
+                add6(&change, stencil->jacobian[side][0][k], d->soft[row + k]);
+            }
+        }
+        store6(of_slip, &change);
+        for (int side = 0; side < 2; side++) {
+            const int node = stencil->node[side];
+            const int row = node == SPRAG_NOWHERE ? 0 : 6 * space->blocks.rank[node];
+            for (int k = 0; k < 6 && node != SPRAG_NOWHERE; k++) {
+                vector6 sum;
+                load6(&sum, d->panel[row + k]);
+                subtract6(&sum, part * stencil->jacobian[side][0][k], of_slip);
+                store6(d->panel[row + k], &sum);
+            }
+        }
+    }
+}
+
+void sprag_derivative_solve(sprag_derivative *d, const double (*slip)[SPRAG_PANEL])
+{
+    const size_t size = (size_t)d->system.size;
+    solve_panel(d);
+    if (d->soft) {
+        memcpy(d->soft, d->panel, size * sizeof *d->soft);
+        memset(d->panel, 0, size * sizeof *d->panel);
+        take_excess(d, slip);
+        solve_panel(d);
+        add_scaled(d->panel[0], 1, d->soft[0], (int)size * SPRAG_PANEL);
+    }
 }

@@ -11,6 +11,9 @@
 //
 //     dr = d(M (v - v*)) - dJ' g - J' (dg - G du)        dg: by other parameters of the laws
 //
+// Without contacts the solve takes the excess yield out of its rows by one further update
+// (sprag_newton_harden_rows), and the derivative does by one further solve.
+//
 // Numbers of the whole problem, its speeds and its heaviest body, count as constant.
 //
 // At a kink (a contact or row just at the edge of its law) the derivative is that of the side on
@@ -30,6 +33,7 @@ typedef struct sprag_derivative {
     double (*slip)[6];            // points: J v; the system is at the points of the laws
     double (*slope)[6][6];        // points: G
     double (*panel)[SPRAG_PANEL]; // size: right-hand sides, in the order of elimination
+    double (*soft)[SPRAG_PANEL];  // size: of rows with their excess yield; NULL: rows keep it
 } sprag_derivative;
 
 // solution: near that of the problem with these options, which replaces it, found by Newton's
@@ -40,11 +44,11 @@ sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *pro
                                    sprag_scratch *scratch);
 
 // Each adds dr of what is a little displaced to `change`: bodies of the problem, N s, N m s; of a
-// body, its own.
+// body, its own. A row returns the change of its J v - bias.
 void sprag_derivative_add_body(const sprag_derivative *d, int body, const sprag_body *near,
                                double change[6]);
-void sprag_derivative_add_row(const sprag_derivative *d, int row, const sprag_row *near,
-                              double (*change)[6]);
+double sprag_derivative_add_row(const sprag_derivative *d, int row, const sprag_row *near,
+                                double (*change)[6]);
 // near: some bodies with all contacts among them; its rows do not count. body, contact: which of
 // the problem's they are. SPRAG_OK, SPRAG_NO_MEMORY.
 sprag_result sprag_derivative_add_contacts(const sprag_derivative *d, const sprag_problem *near,
@@ -58,14 +62,14 @@ typedef struct sprag_row_slopes {
 } sprag_row_slopes;
 
 // Takes dr of the row's bodies by these coordinates from six rows of matrices, which are `columns`
-// apart. to: of each side; NULL: static. The row's bounds are constant.
+// apart. to: of each side; NULL: static. The row's bounds are constant. slip: of its J v - bias.
 void sprag_derivative_take_row(const sprag_derivative *d, int row, const sprag_row_slopes *slopes,
-                               double *const to[2], size_t columns);
+                               double *const to[2], size_t columns, double slip[6]);
 
 // The rows of a body (N s, N m s; m/s, rad/s) in the panel. NULL: it is kinematic.
 double (*sprag_derivative_rows(const sprag_derivative *d, int body))[SPRAG_PANEL];
 
-// panel = K^-1 panel.
-void sprag_derivative_solve(sprag_derivative *d);
+// panel = K^-1 panel. slip: rows, the derivatives of J v - bias at these velocities; NULL: 0.
+void sprag_derivative_solve(sprag_derivative *d, const double (*slip)[SPRAG_PANEL]);
 
 #endif

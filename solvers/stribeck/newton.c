@@ -188,7 +188,8 @@ sprag_result sprag_newton_harden_rows(sprag_system *system, double tolerance, do
     sprag_system_move(system, s->v, 1, s->dv);
     stats->convergence = sprag_system_residual(system, s->v, stiction, NULL);
     const double most = fmax(fmax(before, tolerance), STRIBECK_HARDENED);
-    if (!(stats->convergence <= most)) { // a row has reached its bound
+    s->hardened = stats->convergence <= most;
+    if (!s->hardened) { // a row has reached its bound
         memcpy(s->v, v, size * sizeof *v);
         memcpy(system->rate, rate, rows * sizeof *rate);
         for (size_t i = 0; i < rows; i++) {

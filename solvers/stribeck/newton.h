@@ -29,6 +29,7 @@ typedef struct sprag_newton_state {
     double *bound;        // points, N s: normal impulses, for the search
     double *best;         // size: the iterate of least residual so far; NULL: not kept
     double best_residual; // of it; the caller sets INFINITY before the first run
+    bool hardened;        // set by sprag_newton_harden_rows: has it changed the iterate?
 } sprag_newton_state;
 
 // From state->v, where the system must be evaluated, with the residual in *stats; that of the last

@@ -202,4 +202,106 @@ static inline void set_motion(dBodyID body, double x, double y, double z, double
     dBodySetAngularVel(body, wx, wy, wz);
 }
 
+static inline dJointID add_joint(rig *s, int type, dBodyID a, dBodyID b)
+{
+    dJointID joint = NULL;
+    switch (type) {
+    case dJointTypeBall:
+        joint = dJointCreateBall(s->world, 0);
+        dJointAttach(joint, a, b);
+        dJointSetBallAnchor(joint, 0.1, 0.2, 2);
+        break;
+    case dJointTypeHinge:
+        joint = dJointCreateHinge(s->world, 0);
+        dJointAttach(joint, a, b);
+        dJointSetHingeAnchor(joint, 0.1, 0.2, 2);
+        dJointSetHingeAxis(joint, 0.3, 1, 0.2);
+        dJointSetHingeParam(joint, dParamVel, 0.5);
+        dJointSetHingeParam(joint, dParamFMax, 3);
+        break;
+    case dJointTypeSlider:
+        joint = dJointCreateSlider(s->world, 0);
+        dJointAttach(joint, a, b);
+        dJointSetSliderAxis(joint, 0.3, 1, 0.2);
+        dJointSetSliderParam(joint, dParamVel, 0.5);
+        dJointSetSliderParam(joint, dParamFMax, 3);
+        break;
+    case dJointTypeUniversal:
+        joint = dJointCreateUniversal(s->world, 0);
+        dJointAttach(joint, a, b);
+        dJointSetUniversalAnchor(joint, 0.1, 0.2, 2);
+        dJointSetUniversalAxis1(joint, 0, 1, 0.1);
+        dJointSetUniversalAxis2(joint, 1, 0, 0);
+        dJointSetUniversalParam(joint, dParamVel2, 0.5);
+        dJointSetUniversalParam(joint, dParamFMax2, 3);
+        break;
+    case dJointTypeHinge2:
+        joint = dJointCreateHinge2(s->world, 0);
+        dJointAttach(joint, a, b);
+        dJointSetHinge2Anchor(joint, 0.1, 0.2, 2);
+        dJointSetHinge2Axes(joint, (const dVector3){0, 0.1, 1}, (const dVector3){0.3, 1, 0});
+        dJointSetHinge2Param(joint, dParamVel2, 0.5);
+        dJointSetHinge2Param(joint, dParamFMax2, 3);
+        dJointSetHinge2Param(joint, dParamSuspensionERP, 0.4);
+        dJointSetHinge2Param(joint, dParamSuspensionCFM, 1e-3);
+        break;
+    case dJointTypePR:
+        joint = dJointCreatePR(s->world, 0);
+        dJointAttach(joint, a, b);
+        dJointSetPRAnchor(joint, 0.1, 0.2, 2);
+        dJointSetPRAxis1(joint, 0.3, 1, 0.2);
+        dJointSetPRAxis2(joint, 1, -0.3, 0);
+        break;
+    case dJointTypePU:
+        joint = dJointCreatePU(s->world, 0);
+        dJointAttach(joint, a, b);
+        dJointSetPUAnchor(joint, 0.1, 0.2, 2);
+        dJointSetPUAxis1(joint, 0, 1, 0.1);
+        dJointSetPUAxis2(joint, 1, 0, 0);
+        dJointSetPUAxisP(joint, 0, 0, 1);
+        break;
+    case dJointTypePiston:
+        joint = dJointCreatePiston(s->world, 0);
+        dJointAttach(joint, a, b);
+        dJointSetPistonAnchor(joint, 0.1, 0.2, 2);
+        dJointSetPistonAxis(joint, 0.3, 1, 0.2);
+        break;
+    case dJointTypeAMotor:
+        joint = dJointCreateAMotor(s->world, 0);
+        dJointAttach(joint, a, b);
+        dJointSetAMotorNumAxes(joint, 1);
+        dJointSetAMotorAxis(joint, 0, 1, 0.3, 1, 0.2);
+        dJointSetAMotorParam(joint, dParamVel, 0.5);
+        dJointSetAMotorParam(joint, dParamFMax, 3);
+        break;
+    case dJointTypeLMotor:
+        joint = dJointCreateLMotor(s->world, 0);
+        dJointAttach(joint, a, b);
+        dJointSetLMotorNumAxes(joint, 1);
+        dJointSetLMotorAxis(joint, 0, 1, 0.3, 1, 0.2);
+        dJointSetLMotorParam(joint, dParamVel, 0.5);
+        dJointSetLMotorParam(joint, dParamFMax, 3);
+        break;
+    case dJointTypeDBall:
+        joint = dJointCreateDBall(s->world, 0);
+        dJointAttach(joint, a, b);
+        dJointSetDBallAnchor1(joint, 0.1, 0.2, 2);
+        dJointSetDBallAnchor2(joint, 0.3, 0.3, 1.8);
+        break;
+    case dJointTypeDHinge:
+        joint = dJointCreateDHinge(s->world, 0);
+        dJointAttach(joint, a, b);
+        dJointSetDHingeAxis(joint, 0, 1, 0);
+        dJointSetDHingeAnchor1(joint, 0.1, 0.2, 2);
+        dJointSetDHingeAnchor2(joint, 0.3, 0.2, 1.8);
+        break;
+    default:
+        joint = dJointCreateFixed(s->world, 0);
+        dJointAttach(joint, a, b);
+        dJointSetFixed(joint);
+        dJointSetFixedParam(joint, dParamERP, 0.3);
+    }
+    return joint;
+}
+
 #endif

@@ -66,54 +66,14 @@ START_TEST(chains)
 }
 END_TEST
 
-static dJointID add_joint(rig *s, int type, dBodyID a, dBodyID b)
-{
-    dJointID joint = NULL;
-    switch (type) {
-    case dJointTypeBall:
-        joint = dJointCreateBall(s->world, 0);
-        dJointAttach(joint, a, b);
-        dJointSetBallAnchor(joint, 0.1, 0.2, 2);
-        break;
-    case dJointTypeHinge:
-        joint = dJointCreateHinge(s->world, 0);
-        dJointAttach(joint, a, b);
-        dJointSetHingeAnchor(joint, 0.1, 0.2, 2);
-        dJointSetHingeAxis(joint, 0.3, 1, 0.2);
-        dJointSetHingeParam(joint, dParamVel, 0.5);
-        dJointSetHingeParam(joint, dParamFMax, 3);
-        break;
-    case dJointTypeSlider:
-        joint = dJointCreateSlider(s->world, 0);
-        dJointAttach(joint, a, b);
-        dJointSetSliderAxis(joint, 0.3, 1, 0.2);
-        dJointSetSliderParam(joint, dParamVel, 0.5);
-        dJointSetSliderParam(joint, dParamFMax, 3);
-        break;
-    case dJointTypeUniversal:
-        joint = dJointCreateUniversal(s->world, 0);
-        dJointAttach(joint, a, b);
-        dJointSetUniversalAnchor(joint, 0.1, 0.2, 2);
-        dJointSetUniversalAxis1(joint, 0, 1, 0.1);
-        dJointSetUniversalAxis2(joint, 1, 0, 0);
-        dJointSetUniversalParam(joint, dParamVel2, 0.5);
-        dJointSetUniversalParam(joint, dParamFMax2, 3);
-        break;
-    default:
-        joint = dJointCreateFixed(s->world, 0);
-        dJointAttach(joint, a, b);
-        dJointSetFixed(joint);
-        dJointSetFixedParam(joint, dParamERP, 0.3);
-    }
-    return joint;
-}
-
 // One joint with errors, between bodies that turn, or a body and the world, attached either way
-// round: the derivatives of its rows are known, and closer than those by differences.
+// round (hinge2: between bodies alone).
 START_TEST(joints_off_their_place)
 {
-    static const int type[] = {dJointTypeBall, dJointTypeHinge, dJointTypeSlider,
-                               dJointTypeUniversal, dJointTypeFixed};
+    static const int type[] = {
+        dJointTypeBall,  dJointTypeHinge,  dJointTypeSlider, dJointTypeUniversal, dJointTypeFixed,
+        dJointTypePR,    dJointTypePU,     dJointTypePiston, dJointTypeAMotor,    dJointTypeLMotor,
+        dJointTypeDBall, dJointTypeDHinge, dJointTypeHinge2};
     const int attached = _i % 4;
     rig s = open_rig("");
     dBodyID a = add_box(&s, false, 1, 0.3, 0.1, 2), b = NULL;
@@ -127,6 +87,7 @@ START_TEST(joints_off_their_place)
         dBodySetQuaternion(s.body[i], q);
         set_motion(s.body[i], 1, -0.5, 0.3, 0.7 + i, -0.4, 0.9);
     }
+    run(&s, 1);
     compare_with_differences(&s, 1e-5);
     close_rig(&s);
 }
@@ -212,7 +173,7 @@ static rig whirl_chain(void)
 START_TEST(bodies_under_load)
 {
     rig s = _i ? whirl_chain() : hang_rods();
-    compare_with_differences(&s, 3e-4); // in proportion to ROW_SOFTNESS
+    compare_with_differences(&s, 1e-5);
     close_rig(&s);
 }
 END_TEST
@@ -391,7 +352,7 @@ START_TEST(leaves_no_trace)
             count += asked && sprag_world_linearize(s.world, H, s.body, s.bodies, A, B);
             ck_assert(dWorldStep(s.world, H));
         }
-        ck_assert(count > 30 || !asked);
+        ck_assert(count > 10 || !asked);
         read_poses(&s, end[asked]);
         for (int i = 0; i < 13; i++) {
             const dGeomID geom = dSpaceGetGeom(s.space, i);
@@ -759,7 +720,7 @@ END_TEST
 static Suite *linearize_suite(void)
 {
     Suite *suite = suite_create("linearize");
-    ADD_TESTS(suite, "differences", {flight, 1}, {chains, 6}, {joints_off_their_place, 20},
+    ADD_TESTS(suite, "differences", {flight, 1}, {chains, 6}, {joints_off_their_place, 50},
               {known_rows_are_not_asked_for, 1}, {bodies_under_load, 2}, {motor_at_a_stop, 1},
               {arcs_begin_and_end, 1}, {boxes_on_a_plane, 2}, {softness_follows_effort, 1},
               {ball_on_a_box, 1}, {arm_on_the_floor, 2}, {leaves_no_trace, 2});

@@ -87,7 +87,7 @@ START_TEST(solutions_have_derivatives)
             sprag_derivative_rows(&d, 0)[j][k] = -change[j] / push;
         }
     }
-    sprag_derivative_solve(&d);
+    sprag_derivative_solve(&d, NULL);
     for (int k = 0; k < 6; k++) {
         s.body[0].free_velocity[k] += push;
         ck_assert_str_eq(sprag_result_name(solve_forces()), "ok");

@@ -1,0 +1,80 @@
+// sprag_world_linearize in worlds of many kinds of joints and contacts, and the reasons why some
+// steps have no derivatives.
+#include <check.h>
+#include <string.h>
+
+#include "linearize_rig.h"
+#include "start.h"
+#include "suite.h"
+
+// Three bodies in a row that two joints of a type hold, the first one to the world: what rows yield
+// is taken out of the step, so it counts for nothing.
+START_TEST(joints_in_a_row)
+{
+    static const int type[] = {dJointTypeBall, dJointTypeHinge, dJointTypeSlider,   dJointTypeFixed,
+                               dJointTypePR,   dJointTypePU,    dJointTypeUniversal};
+    rig s = open_rig("");
+    dBodyID before = NULL;
+    for (int i = 0; i < 4; i++) {
+        dBodyID body = add_box(&s, false, _i % 2 ? 1 + i : 4 - 1.2 * i, 0.3 * i, 0.1 * i, 2);
+        add_joint(&s, type[_i / 2], body, before);
+        set_motion(body, 0.1 * i, -0.2, 0.1, 0.4, 0.3 - 0.1 * i, 0.2);
+        before = body;
+    }
+    run(&s, 8);
+    compare_with_differences(&s, 1e-5);
+    close_rig(&s);
+}
+END_TEST
+
+// A box that turns on corners whose friction has no bound: it is as stiff as in the step.
+START_TEST(friction_without_bound)
+{
+    rig s = open_rig("");
+    s.surface.mu = dInfinity;
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    dBodyID box = add_box(&s, true, 1 + _i, 0, 0, 0.0995);
+    set_motion(box, 0.1 * _i, -0.2, 0, 0.3, -0.1, 0.4);
+    run(&s, 3 + _i);
+    compare_with_differences(&s, 1e-5);
+    close_rig(&s);
+}
+END_TEST
+
+static const char *reason_of(const rig *s)
+{
+    double A[144 * 4], B[72 * 4];
+    ck_assert(!sprag_world_linearize(s->world, H, s->body, s->bodies, A, B));
+    return sprag_error();
+}
+
+// The step has another force than the program's, or is no solution of one contact problem.
+START_TEST(steps_of_another_problem)
+{
+    rig s = open_rig("");
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    dBodyID box = add_box(&s, true, 1, 0, 0, 0.0999);
+    prepare(&s);
+    dBodyAddForce(box, dInfinity, 0, 0);
+    ck_assert_ptr_nonnull(strstr(reason_of(&s), "not finite"));
+    prepare(&s);
+    ck_assert(sprag_world_configure(s.world, "stribeck.speculative=1"));
+    ck_assert_ptr_nonnull(strstr(reason_of(&s), "speculative"));
+    close_rig(&s);
+}
+END_TEST
+
+static Suite *worlds_suite(void)
+{
+    Suite *suite = suite_create("linearize_worlds");
+    ADD_TESTS(suite, "worlds", {joints_in_a_row, 14}, {friction_without_bound, 4},
+              {steps_of_another_problem, 1});
+    return suite;
+}
+
+int main(void)
+{
+    start_ode();
+    dSetMessageHandler(quiet);
+    return run_suite(worlds_suite());
+}
