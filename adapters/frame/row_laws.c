@@ -31,9 +31,8 @@ static sprag_row_law turn_about(const double axis[3])
     return law;
 }
 
-// Rows about one of two axes, of which each body has one, and which stay at right angles: the other
-// one is the marker of its angle. false: they are not.
-static bool set_turns(sprag_row_law *law, const sprag_row *row, int rows, const double axis[2][3])
+// Rows about one of two axes, of which each body has one: the other one is the marker of its angle.
+static void set_turns(sprag_row_law *law, const sprag_row *row, int rows, const double axis[2][3])
 {
     for (int k = 0; k < rows; k++) {
         const double *about = row[k].jacobian[0] + 3;
@@ -41,7 +40,6 @@ static bool set_turns(sprag_row_law *law, const sprag_row *row, int rows, const 
         law[k] = (sprag_row_law){.kind = SPRAG_ROW_TURN, .carrier = carrier};
         memcpy(law[k].vector[0], axis[!carrier], sizeof law[k].vector[0]);
     }
-    return rows == 0 || fabs(dot3(axis[0], axis[1])) < 1e-3;
 }
 
 // A point, and two axes, of which each body has one, that keep their angle.
@@ -63,7 +61,8 @@ static bool set_cross(sprag_row_law *law, const sprag_row *row, int rows, int ca
         double sign = side == 0 && dot3(normal, d) < 0 ? -1 : 1;
         add_scaled(law[3].vector[side], sign, own[side], 3);
     }
-    return set_turns(law + 4, row + 4, rows - 4, own);
+    set_turns(law + 4, row + 4, rows - 4, own);
+    return true;
 }
 
 static bool set_hinge(sprag_row_law *law, const sprag_row *row, int rows)

@@ -11,8 +11,17 @@
 //     a point off the axis of a      bias' = k d.(x1 - x0 + t1 x o) + k (t0 x d).g
 //       slider, o from centre 1, g
 //       from centre 0
+//     a way g along a d that turns   bias' = -k J.(x, t) + k (t0 x d).g
+//       with body 0
+//     two axes at an angle p, of     bias' = -k cos(p - p0) d.(t0 - t1)
+//       which p0 is right
 //
-// Rows of motors have a constant bias.
+// Rows of motors have a constant bias. Of a stop, at the rate k, it follows the coordinate:
+//
+//     hinge, g along the turn        bias' = -k g.(t0 - t1)
+//       between the bodies
+//     hinge2, of its first axis      bias' = -k (a0 - (a0.a1) a1).(t0 - t1) / |a0 x a1|^2
+//     slider                         bias' = -k d.(x0 - x1 - t1 x o) + k (t0 x d).g
 #include <math.h>
 #include <string.h>
 
@@ -131,6 +140,14 @@ static void set_jacobian(const rows_of_joint *r, int i, int side)
     case SPRAG_ROW_POINT:
         set_turned_lever(law->vector[side], d, x);
         add_entries(s, side, TURN, TURN, side ? -1 : 1, x);
+        if (law->carrier == side) {
+            set_turned(d, x);
+            add_opposite(s, 0, TURN, x);
+            for (int of = 0; of < 2; of++) { // r x (t x d), but for its sign
+                set_turned_lever(d, law->vector[of], x);
+                add_entries(s, of, TURN, TURN, of ? 1 : -1, x);
+            }
+        }
         return;
     case SPRAG_ROW_SLIDE:
         add_slide(r, s, side, d);
@@ -201,12 +218,23 @@ static void find_plane(const rows_of_joint *r, double axis[3], double error[3])
     add_scaled(error, r->row[4].bias, q, 3);
 }
 
+// k times the axes of a hinge.
+static void find_axes(const rows_of_joint *r, double axis[2][3], double error[3])
+{
+    double direction[3];
+    find_plane(r, direction, error);
+    cross3(error, direction, axis[1]);
+    add_scaled(axis[1], sqrt(fmax(0, r->k * r->k - dot3(error, error))), direction, 3);
+    memset(axis[0], 0, sizeof axis[0]);
+    add_scaled(axis[0], r->k, direction, 3);
+}
+
 static void set_axes(const rows_of_joint *r)
 {
-    double axis[3], error[3], other[3], part[3], by[2][3];
+    double axes[2][3], error[3], axis[3], part[3], by[2][3];
+    find_axes(r, axes, error);
     find_plane(r, axis, error);
-    cross3(error, axis, other); // k a1
-    add_scaled(other, sqrt(fmax(0, r->k * r->k - dot3(error, error))), axis, 3);
+    const double *other = axes[1];
     for (int i = 3; i < 5; i++) {
         const double *d = direction_of(r, i);
         cross3(other, d, part);
@@ -252,6 +280,117 @@ static void set_slider(const rows_of_joint *r)
     }
 }
 
+// The first axis carries its row and two across it.
+static void set_hinge2(const rows_of_joint *r, double own)
+{
+    dVector3 anchor[2];
+    double way[3], by[3];
+    dJointGetHinge2Anchor(r->joint, anchor[0]);
+    dJointGetHinge2Anchor2(r->joint, anchor[1]);
+    subtract3(anchor[1], anchor[0], way);
+    for (int i = 0; i < 3; i++) {
+        const double k = i == 0 ? own : r->k;
+        set_along_row(r, i, k);
+        cross3(direction_of(r, i), way, by);
+        add_scaled(r->slopes[i][0].bias + TURN, k, by, 3);
+    }
+    const double bias = r->row[3].bias;
+    set_along_row(r, 3, sqrt(fmax(0, r->k * r->k - bias * bias)));
+}
+
+// ---- stops
+
+static dReal parameter_of(const rows_of_joint *r, int parameter)
+{
+    switch ((int)dJointGetType(r->joint)) {
+    case dJointTypeHinge:
+        return dJointGetHingeParam(r->joint, sprag_ode_parameter(parameter));
+    case dJointTypeHinge2:
+        return dJointGetHinge2Param(r->joint, sprag_ode_parameter(parameter));
+    default:
+        return dJointGetSliderParam(r->joint, sprag_ode_parameter(parameter));
+    }
+}
+
+static bool is_locked(const rows_of_joint *r)
+{
+    return parameter_of(r, dParamLoStop) == parameter_of(r, dParamHiStop);
+}
+
+// Neither bounces, which depends on the velocity, nor has a motor, which pushes the bodies.
+static bool is_plain_stop(const rows_of_joint *r)
+{
+    return is_locked(r) ||
+           (!(parameter_of(r, dParamBounce) > 0) && !(parameter_of(r, dParamFMax) > 0));
+}
+
+// A row about the first axis, by the turn of body 0 less that of body 1 along g.
+static void set_turned_stop(const rows_of_joint *r, int i, double k, const double g[3])
+{
+    for (int side = 0; side < 2; side++) {
+        add_scaled(r->slopes[i][side].bias + TURN, side ? k : -k, g, 3);
+    }
+}
+
+static void set_slider_stop(const rows_of_joint *r, int i, double k)
+{
+    const double *d = direction_of(r, i);
+    double from[2][3], by[2][3];
+    find_slider_point(r, from);
+    cross3(d, from[0], by[0]);
+    cross3(from[1], d, by[1]);
+    for (int side = 0; side < 2; side++) {
+        double *to = r->slopes[i][side].bias;
+        add_scaled(to + TURN, k / r->k, by[side], 3);
+        add_scaled(to, side ? k : -k, d, 3);
+    }
+}
+
+// ODE's angle of a hinge is that of the whole turn between the bodies, which a turn g follows:
+// about the axis a0, and from a0 to a1. Its quaternion is (c0 c1, c0 s1 a0 + s0 c1 n + s0 s1 n x
+// a0), n across both axes, with the cosines and sines of half the angles from a0 to a1 and about
+// a0.
+static void find_turn_of_hinge(const rows_of_joint *r, double g[3])
+{
+    const double turn = -dJointGetHingeAngle(r->joint), square = r->k * r->k;
+    double axis[2][3], error[3], n[3], part[3], c0, c1, s1;
+    find_axes(r, axis, error);
+    cross3(axis[0], axis[1], n);
+    cross3(n, axis[0], part);
+    c0 = sqrt(0.5 + 0.5 * dot3(axis[0], axis[1]) / square);
+    c1 = fmin(1, cos(turn / 2) / c0);
+    s1 = copysign(sqrt(1 - c1 * c1), turn);
+    add_scaled(g, c0 * s1 / r->k, axis[0], 3);
+    add_scaled(g, c1 / (2 * c0 * square), n, 3);
+    add_scaled(g, s1 / (2 * c0 * square * r->k), part, 3);
+    const double length = norm3(g);
+    for (int k = 0; k < 3; k++) {
+        g[k] = length > 0 ? g[k] / copysign(length, turn) : axis[0][k] / r->k;
+    }
+}
+
+static void set_stop(const rows_of_joint *r, int i, double k)
+{
+    dVector3 axis[2];
+    double g[3] = {0}, cosine;
+    switch ((int)dJointGetType(r->joint)) {
+    case dJointTypeHinge:
+        find_turn_of_hinge(r, g);
+        set_turned_stop(r, i, k, g);
+        return;
+    case dJointTypeHinge2:
+        dJointGetHinge2Axis1(r->joint, axis[0]);
+        dJointGetHinge2Axis2(r->joint, axis[1]);
+        cosine = dot3(axis[0], axis[1]);
+        add_scaled(g, 1 / (1 - cosine * cosine), axis[0], 3);
+        add_scaled(g, -cosine / (1 - cosine * cosine), axis[1], 3);
+        set_turned_stop(r, i, k, g);
+        return;
+    case dJointTypeSlider:
+        set_slider_stop(r, i, k);
+    }
+}
+
 // The rows that hold the bodies together; returns their number. 0: not known. The axis of a hinge
 // in the world, which the error is in proportion to, is as long as the program has given it.
 static int set_biases(const rows_of_joint *r, double step)
@@ -269,6 +408,10 @@ static int set_biases(const rows_of_joint *r, double step)
         set_points(r, r->k);
         set_axes(r);
         return r->two ? 5 : 0;
+    case dJointTypeHinge2:
+        set_hinge2(r,
+                   dJointGetHinge2Param(r->joint, sprag_ode_parameter(dParamSuspensionERP)) / step);
+        return 4;
     case dJointTypeUniversal:
         set_points(r, r->k);
         set_right_angle(r);
@@ -282,9 +425,21 @@ static int set_biases(const rows_of_joint *r, double step)
     }
 }
 
-static bool is_motor(const sprag_row *row)
+// Sets the biases of a row of a motor or stop. false: not known.
+static bool set_bias(const rows_of_joint *r, int i, double step)
 {
-    return isfinite(row->lo) && isfinite(row->hi) && row->lo < 0 && row->hi > 0;
+    const int type = (int)dJointGetType(r->joint);
+    const bool known = type == dJointTypeHinge2 ||
+                       ((type == dJointTypeHinge || type == dJointTypeSlider) && r->k > 0);
+    const bool drives = r->row[i].lo < 0 && r->row[i].hi > 0;
+    const bool second = r->law[i].carrier == 1; // axis of a hinge2, without stops
+    if (drives && (isfinite(r->row[i].hi) || (known && (second || !is_locked(r))))) {
+        return true;
+    }
+    if (known) {
+        set_stop(r, i, sprag_ode_stop_erp(r->joint) / step);
+    }
+    return known && is_plain_stop(r);
 }
 
 bool sprag_ode_row_slopes(sprag_row_slopes (*slopes)[2], const sprag_row *row, int rows,
@@ -304,7 +459,7 @@ bool sprag_ode_row_slopes(sprag_row_slopes (*slopes)[2], const sprag_row *row, i
     memset(slopes, 0, (size_t)rows * sizeof *slopes);
     int holding = set_biases(&r, step);
     for (int i = holding; i < rows; i++) {
-        if (holding == 0 || !is_motor(&row[i])) {
+        if (holding == 0 || !set_bias(&r, i, step)) {
             return false;
         }
     }

@@ -176,8 +176,8 @@ SPRAG_API int sprag_world_stats(dWorldID world, sprag_world_statistics *statisti
 // contacts in islands of more than ten bodies, as in a step; whatever it is, the solution is exact.
 //
 // Under method=stribeck, by the implicit function theorem on the converged contact problem: one
-// factorisation, closed forms of bodies and of balls, hinges between bodies, sliders, universals
-// and fixed joints, and differences of what contacts, stops and other joints do alone. Where joints
+// factorisation, closed forms of bodies and of balls, hinges between bodies, hinge2s, sliders,
+// universals and fixed joints, and differences of what contacts and other joints do alone. Where joints
 // draw an island so tight that its bodies get inertia (loads), that takes more than twice as long.
 //
 // Under method=ess, by variational equations along the step and the saltation matrix where soft

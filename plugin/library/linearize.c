@@ -327,10 +327,14 @@ static bool make_component(component *c, whole *all, int leader)
     c->joint = SPRAG_TAKE(scratch, joints, dJointID);
     c->contact = SPRAG_TAKE(scratch, joints, contact);
     c->adjacent = SPRAG_TAKE(scratch, n * n, bool);
+    c->asked = SPRAG_TAKE(scratch, n * n, bool);
     c->change = SPRAG_TAKE(scratch, n, double[6]);
     c->link = SPRAG_TAKE(scratch, joints, link);
-    c->pair_joint = SPRAG_TAKE(scratch, joints, dJointID);
-    c->pair_contact = SPRAG_TAKE(scratch, joints, int);
+    c->near_joint = SPRAG_TAKE(scratch, joints, dJointID);
+    c->near_body = SPRAG_TAKE(scratch, n, dBodyID);
+    c->near_index = SPRAG_TAKE(scratch, n, int);
+    c->near_contact = SPRAG_TAKE(scratch, joints, int);
+    c->in_near = SPRAG_TAKE(scratch, n, bool);
     return !scratch->failed;
 }
 

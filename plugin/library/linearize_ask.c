@@ -248,66 +248,78 @@ static const char *find_alone(component *c)
 
 // ---- contacts
 
-static bool is_pair(const int *a, const int *b)
+// The contacts of the bodies of a colour as an island of their own. index: of the component.
+static ode_island island_of_contacts(component *c, int colour, int *index)
 {
-    return (a[0] == b[0] && a[1] == b[1]) || (a[0] == b[1] && a[1] == b[0]);
-}
-
-// The contacts of a pair as an island of their own.
-static ode_island island_of_pair(component *c, const contact *of, int index[2], dBodyID body[2])
-{
-    ode_island island = {.body = body, .joint = c->pair_joint};
-    for (int side = 0; side < 2; side++) {
-        if (of->body[side] >= 0) {
-            index[island.bodies] = of->body[side];
-            body[island.bodies++] = c->body[of->body[side]];
-        }
-    }
+    ode_island island = {.body = c->near_body, .joint = c->near_joint};
+    bool *in = c->in_near;
+    memset(in, 0, (size_t)c->bodies * sizeof *in);
     for (int i = 0; i < c->contacts; i++) {
-        if (is_pair(c->contact[i].body, of->body)) {
-            c->pair_joint[island.joints++] = c->contact[i].joint;
+        const int *body = c->contact[i].body;
+        if (is_of(c, body[0], colour) || is_of(c, body[1], colour)) {
+            c->near_joint[island.joints++] = c->contact[i].joint;
+            for (int side = 0; side < 2; side++) {
+                if (body[side] >= 0 && !in[body[side]]) {
+                    in[body[side]] = true;
+                    index[island.bodies] = body[side];
+                    c->near_body[island.bodies++] = c->body[body[side]];
+                }
+            }
         }
     }
     return island;
 }
 
-// Finds which contacts of the problem those of a pair are. false: they are others.
-static bool find_pair_contacts(component *c, const ode_problem *trial)
+// Finds which contacts of the problem those of an island are. false: they are others.
+static bool find_contacts(component *c, const ode_problem *trial)
 {
     int found = 0;
     for (int i = 0; i < c->pulled.problem.contacts; i++) {
         bool is_here = found < trial->problem.contacts &&
                        trial->contact_joint[found] == c->pulled.contact_joint[i];
         if (is_here) {
-            c->pair_contact[found++] = i;
+            c->near_contact[found++] = i;
         }
     }
     return found == trial->problem.contacts;
 }
 
-static const char *add_pair(component *c, const contact *of)
+static const char *add_moved_contacts(component *c, int colour)
 {
     ode_problem trial;
     const world_state *w = c->world;
-    int index[2];
-    dBodyID body[2];
-    const ode_island island = island_of_pair(c, of, index, body);
+    const ode_island island = island_of_contacts(c, colour, c->near_index);
+    if (island.joints == 0) {
+        return NULL;
+    }
     for (int i = 0; i < c->contacts; i++) {
-        if (is_pair(c->contact[i].body, of->body) && !linearize_move_contact(&c->contact[i])) {
+        const int *body = c->contact[i].body;
+        bool moves = is_of(c, body[0], colour) || is_of(c, body[1], colour);
+        if (moves && !linearize_move_contact(&c->contact[i])) {
             return contact_goes;
         }
     }
     sprag_scratch_reset(c->trial_scratch);
     sprag_result result = sprag_ode_pull(&trial, w->id, &island, c->step, &w->settings.stiffness,
                                          w->warm_start, c->trial_scratch);
-    if (result == SPRAG_OK && !find_pair_contacts(c, &trial)) {
+    if (result == SPRAG_OK && !find_contacts(c, &trial)) {
         return comes_or_goes;
     }
     if (result == SPRAG_OK) {
-        result = sprag_derivative_add_contacts(&c->derivative, &trial.problem, index,
-                                               c->pair_contact, c->trial_scratch, c->change);
+        result = sprag_derivative_add_contacts(&c->derivative, &trial.problem, c->near_index,
+                                               c->near_contact, c->trial_scratch, c->change);
     }
     return result == SPRAG_OK ? NULL : not_pulled;
+}
+
+// Adds the change of the residual by the contacts of a colour.
+static const char *add_contacts(component *c, int colour)
+{
+    const char *why = add_moved_contacts(c, colour);
+    for (int i = 0; i < c->contacts; i++) {
+        linearize_restore_contact(&c->contact[i]);
+    }
+    return why;
 }
 
 // ---- columns of X
@@ -317,29 +329,11 @@ static const char *add_pair(component *c, const contact *of)
 static void take_column(component *c, int body, int state)
 {
     for (int i = 0; i < c->bodies; i++) {
-        for (int k = 0; k < 6 && c->adjacent[body * c->bodies + i]; k++) {
+        for (int k = 0; k < 6 && c->asked[body * c->bodies + i]; k++) {
             linearize_entry(c, i, k, body)[state] = -c->change[i][k] / DISPLACEMENT;
             c->change[i][k] = 0;
         }
     }
-}
-
-// Adds the change of the residual by the contacts of a colour.
-static const char *add_contacts(component *c, int colour)
-{
-    const char *why = NULL;
-    for (int i = 0; i < c->contacts && !why; i++) {
-        const contact *of = &c->contact[i];
-        bool here = is_of(c, of->body[0], colour) || is_of(c, of->body[1], colour);
-        for (int k = 0; k < i && here; k++) { // once a pair
-            here = !is_pair(c->contact[k].body, of->body);
-        }
-        why = here ? add_pair(c, of) : NULL;
-    }
-    for (int i = 0; i < c->contacts; i++) {
-        linearize_restore_contact(&c->contact[i]);
-    }
-    return why;
 }
 
 // The columns of a state of the bodies of a colour.
@@ -368,11 +362,30 @@ static const char *ask_state(component *c, int colour, int state)
     return why;
 }
 
-// Have two bodies a neighbour in common, or are they neighbours?
+// Finds which residuals the displaced bodies change.
+static void find_asked(component *c)
+{
+    const size_t n = (size_t)c->bodies;
+    if (c->is_tight || c->has_pushes) {
+        memcpy(c->asked, c->adjacent, n * n * sizeof *c->asked);
+    }
+    for (int j = 0; j < c->links + c->contacts; j++) {
+        const int *body = j < c->links ? c->link[j].body : c->contact[j - c->links].body;
+        for (int by = 0; by < 2 && (j >= c->links || !c->link[j].slopes); by++) {
+            for (int of = 0; of < 2 && body[by] >= 0; of++) {
+                if (body[of] >= 0) {
+                    c->asked[body[by] * c->bodies + body[of]] = true;
+                }
+            }
+        }
+    }
+}
+
+// Do two bodies change the residual of the same one?
 static bool mix(const component *c, int a, int b)
 {
     for (int i = 0; i < c->bodies; i++) {
-        if (c->adjacent[a * c->bodies + i] && c->adjacent[b * c->bodies + i]) {
+        if (c->asked[a * c->bodies + i] && c->asked[b * c->bodies + i]) {
             return true;
         }
     }
@@ -384,15 +397,7 @@ static int colour_bodies(component *c)
 {
     int colours = 0;
     for (int i = 0; i < c->bodies; i++) {
-        c->of[i]->colour = c->is_tight || c->has_pushes ? 0 : KNOWN;
-    }
-    for (int j = 0; j < c->links + c->contacts; j++) {
-        const int *body = j < c->links ? c->link[j].body : c->contact[j - c->links].body;
-        for (int side = 0; side < 2 && (j >= c->links || !c->link[j].slopes); side++) {
-            if (body[side] >= 0) {
-                c->of[body[side]]->colour = 0;
-            }
-        }
+        c->of[i]->colour = c->asked[i * c->bodies + i] ? 0 : KNOWN;
     }
     for (int i = 0; i < c->bodies; i++) {
         if (c->of[i]->colour == KNOWN) {
@@ -555,6 +560,7 @@ const char *linearize_ask(component *c)
         join_parts(c);
     }
     clear_columns(c);
+    find_asked(c);
     const int colours = colour_bodies(c);
     why = why ? why : ask_velocities(c);
     for (int colour = 0; colour < colours && !why; colour++) {

@@ -49,6 +49,7 @@ typedef struct component {
     contact *contact;
     link *link;
     bool *adjacent; // bodies x bodies
+    bool *asked;    // of these: by differences
     ode_problem pulled;
     sprag_derivative derivative;
     // of linearize_ask.c:
@@ -62,9 +63,11 @@ typedef struct component {
     double (*slip)[2][STATES]; // rows, of J v - bias by the states of its bodies
     double *X; // 6 rows a body of 12 columns a body: minus the derivatives of the residual by the
                // states of neighbours; others are not set
-    // of a pair with contacts:
-    int *pair_contact; // which of the problem's
-    dJointID *pair_joint;
+    // of displaced contacts:
+    dJointID *near_joint;
+    dBodyID *near_body;
+    int *near_index, *near_contact; // which bodies and contacts of the problem they are
+    bool *in_near;                  // bodies
 } component;
 
 // Of X: of a body's residual by the states of another.

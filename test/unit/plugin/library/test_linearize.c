@@ -121,6 +121,50 @@ START_TEST(known_rows_are_not_asked_for)
 }
 END_TEST
 
+static void set_stops(dJointID joint, double low, double high)
+{
+    switch ((int)dJointGetType(joint)) {
+    case dJointTypeHinge:
+        dJointSetHingeParam(joint, dParamFMax, 0);
+        dJointSetHingeParam(joint, dParamLoStop, low);
+        dJointSetHingeParam(joint, dParamHiStop, high);
+        dJointSetHingeParam(joint, dParamStopERP, 0.3);
+        return;
+    case dJointTypeSlider:
+        dJointSetSliderParam(joint, dParamFMax, 0);
+        dJointSetSliderParam(joint, dParamLoStop, low);
+        dJointSetSliderParam(joint, dParamHiStop, high);
+        return;
+    default:
+        dJointSetHinge2Param(joint, dParamLoStop, low);
+        dJointSetHinge2Param(joint, dParamHiStop, high);
+    }
+}
+
+// A hinge, slider or hinge2 at a stop that it is pushed beyond, or locked between both, with errors
+// that turn the axes apart, attached either way round.
+START_TEST(stops_are_known)
+{
+    static const int type[] = {dJointTypeHinge, dJointTypeSlider, dJointTypeHinge2};
+    double A[STATES * STATES * 4], B[STATES * 6 * 4];
+    const bool locked = _i % 2, reversed = _i / 2 % 2;
+    rig s = open_rig("");
+    dBodyID a = add_box(&s, false, 1, 0.3, 0.1, 2), b = add_box(&s, false, 2, -0.2, 0.3, 2.1);
+    dJointID joint = add_joint(&s, type[_i / 4], reversed ? b : a, reversed ? a : b);
+    set_stops(joint, locked ? 0.05 : -1, locked ? 0.05 : -0.1);
+    dBodySetPosition(a, 0.303, 0.102, 1.996);
+    dBodySetQuaternion(a, (const dQuaternion){1, 0.02, -0.05, 0.03});
+    set_motion(a, 0.3, -0.5, 0.3, 0.7, -0.4, 0.9);
+    run(&s, 1);
+    prepare(&s);
+    displaced = 0;
+    ck_assert_msg(sprag_world_linearize(s.world, H, s.body, 2, A, B), "%s", sprag_error());
+    ck_assert_int_eq(displaced, 0);
+    compare_with_differences(&s, 1e-5);
+    close_rig(&s);
+}
+END_TEST
+
 // Rods of three welded boxes under a load that draws them tight: the inertia of a rod is shared by
 // boxes that no joint joins.
 static rig hang_rods(void)
@@ -721,9 +765,10 @@ static Suite *linearize_suite(void)
 {
     Suite *suite = suite_create("linearize");
     ADD_TESTS(suite, "differences", {flight, 1}, {chains, 6}, {joints_off_their_place, 50},
-              {known_rows_are_not_asked_for, 1}, {bodies_under_load, 2}, {motor_at_a_stop, 1},
-              {arcs_begin_and_end, 1}, {boxes_on_a_plane, 2}, {softness_follows_effort, 1},
-              {ball_on_a_box, 1}, {arm_on_the_floor, 2}, {leaves_no_trace, 2});
+              {known_rows_are_not_asked_for, 1}, {stops_are_known, 12}, {bodies_under_load, 2},
+              {motor_at_a_stop, 1}, {arcs_begin_and_end, 1}, {boxes_on_a_plane, 2},
+              {softness_follows_effort, 1}, {ball_on_a_box, 1}, {arm_on_the_floor, 2},
+              {leaves_no_trace, 2});
     ADD_TESTS(suite, "ess", {ess_flight, 1}, {ess_slides, 2}, {ess_groups, 2}, {ess_at_a_kink, 1},
               {ess_leaves_no_trace, 1}, {ess_reasons, 1}, {ess_events, 4});
     ADD_TESTS(suite, "other", {closed_forms, 1}, {regulator_of_the_model, 1}, {reasons_are_told, 1},
