@@ -71,7 +71,7 @@ bool body_kick_of_torque(const body_state *b, dReal step, double W[9])
 void body_kick(body_state *b, dReal step)
 {
     double W[9], turn[3];
-    const bool kicks = !b->held && b->start.mass > 0 && body_kick_of_torque(b, step, W);
+    const bool kicks = !b->held && b->start.mass > 0;
     if (kicks == b->kicked) {
         return;
     }
@@ -82,7 +82,7 @@ void body_kick(body_state *b, dReal step)
         add_scaled(b->start.velocity, step / b->start.mass, b->acting, 3);
         memset(b->start.force, 0, 3 * sizeof *b->start.force);
     }
-    if (kicks) {
+    if (kicks && dot3(b->acting + 3, b->acting + 3) > 0 && body_kick_of_torque(b, step, W)) {
         mul33(W, b->acting + 3, turn);
         add_scaled(b->start.velocity + 3, 1, turn, 3);
         memset(b->start.force + 3, 0, 3 * sizeof *b->start.force);

@@ -2,8 +2,14 @@
 #include "frame.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #include "linalg.h"
+#include "vectors6.h"
+
+// The numbers of a mover by the caller lie one after another, from `mass` to `force`.
+enum { MOVER_NUMBERS = offsetof(sprag_mover, gyroscopic) / sizeof(double) };
+_Static_assert(MOVER_NUMBERS % 2 == 0, "pairs of numbers");
 
 static bool is_pair_good(const sprag_frame *frame, const sprag_pair *pair)
 {
@@ -19,14 +25,13 @@ static bool is_pair_good(const sprag_frame *frame, const sprag_pair *pair)
 
 bool sprag_frame_is_good(const sprag_frame *frame)
 {
-    double sum = 0; // 0, or not a number
+    sprag_two sum = {0, 0}; // 0, or not a number
     for (int i = 0; i < frame->bodies; i++) {
-        const sprag_mover *b = &frame->body[i];
-        for (int k = 0; k < 9; k++) {
-            sum += 0 * b->inertia[k] + 0 * b->pose.rotation[k] + 0 * b->pose.position[k % 3] +
-                   0 * b->velocity[k % 6] + 0 * b->force[k % 6];
+        const sprag_two *number = (const sprag_two *)&frame->body[i];
+        for (int k = 0; k < MOVER_NUMBERS / 2; k++) {
+            sum += 0 * number[k];
         }
-        if (!(b->mass >= 0) || !isfinite(b->mass)) {
+        if (!(frame->body[i].mass >= 0)) {
             return false;
         }
     }
@@ -35,7 +40,7 @@ bool sprag_frame_is_good(const sprag_frame *frame)
             return false;
         }
     }
-    return sum == 0 && frame->step > 0 && isfinite(frame->step);
+    return sum[0] + sum[1] == 0 && frame->step > 0 && isfinite(frame->step);
 }
 
 static const sprag_collider *collider_of(const sprag_frame *frame, int pair, int side)
