@@ -365,6 +365,25 @@ static void point_at(const sprag_side *side, const double local[3], double t, do
     add_scaled(point, t, side->velocity, 3);
 }
 
+// The point of a rim is followed as if the cylinder did not spin about its axis: that moves the
+// shape as the spin does, while a point that spins is near the plane for a moment only.
+static void blocking_point_at(const sprag_approach *a, const sprag_plane *plane, int b, double t,
+                              double point[3])
+{
+    const sprag_side *side = &a->side[b];
+    double r[3];
+    memcpy(r, plane->point[b], sizeof r);
+    if (side->shape->kind == SPRAG_CYLINDER && b != plane->carrier) {
+        const double *R = side->start_rotation, axis[3] = {R[2], R[5], R[8]};
+        const double spin[3] = {0, 0, dot3(axis, side->velocity + 3)};
+        double from[3];
+        subtract3(plane->point[b], side->origin, from);
+        sprag_turned(spin, plane->time - t, from, r);
+        add_scaled(r, 1, side->origin, 3);
+    }
+    point_at(side, r, t, point);
+}
+
 static bool crossing_normal(const sprag_approach *a, const sprag_plane *plane, double t,
                             double normal[3])
 {
@@ -400,7 +419,7 @@ static double plane_height(const sprag_approach *a, const sprag_plane *plane, do
     }
     double radii = 0;
     for (int b = 0; b < 2; b++) {
-        point_at(&a->side[b], plane->point[b], t, point[b]);
+        blocking_point_at(a, plane, b, t, point[b]);
         bool axis = plane->crossing && a->side[b].shape->kind == SPRAG_CYLINDER;
         radii += axis ? a->side[b].shape->radius : a->side[b].margin;
     }
@@ -443,7 +462,7 @@ static void set_certificate(const sprag_approach *a, const sprag_plane *plane, d
     c->side = plane->side;
     c->height = plane_height(a, plane, -passed, c->normal);
     c->lowest = lowest_height(a, plane, -passed, horizon - passed);
-    point_at(side, plane->point[plane->side], -passed, c->point);
+    blocking_point_at(a, plane, plane->side, -passed, c->point);
     bool axis = plane->crossing && side->shape->kind == SPRAG_CYLINDER;
     add_scaled(c->point, (plane->side ? 1 : -1) * (axis ? side->shape->radius : side->margin),
                c->normal, 3);

@@ -128,13 +128,14 @@ static dReal level(void *data, int x, int z)
     return 0;
 }
 
-static dGeomID flat_mesh(scene *s, dTriMeshDataID *data)
+// length, width: of a cell, m.
+static dGeomID flat_mesh(scene *s, double length, double width, dTriMeshDataID *data)
 {
     static float vertex[CELLS + 1][CELLS + 1][3];
     static dTriIndex index[CELLS][CELLS][2][3];
     for (int i = 0; i <= CELLS; i++) {
         for (int j = 0; j <= CELLS; j++) {
-            float at[3] = {(float)i - CELLS / 2, (float)j - CELLS / 2, 0};
+            float at[3] = {(float)(length * (i - CELLS / 2)), (float)(width * (j - CELLS / 2)), 0};
             memcpy(vertex[i][j], at, sizeof at);
         }
     }
@@ -167,7 +168,7 @@ static void add_ground(scene *s, ground ground, floor_data *data)
         dGeomSetPosition(dCreateBox(s->space, 8, 8, 2), 0, 0, -1);
         break;
     case ON_MESH:
-        flat_mesh(s, &data->mesh);
+        flat_mesh(s, 1, 1, &data->mesh);
         break;
     default:
         data->field = dGeomHeightfieldDataCreate();
@@ -385,6 +386,40 @@ START_TEST(inner_edges_are_not_felt)
 }
 END_TEST
 
+// A loaded wheel rolls over a flat mesh. The point of its rim that is lowest at the end of a
+// sub-step is far above the ground at its start, and comes down on a curve: that may not lift it.
+START_TEST(a_fast_wheel_stays_on_a_flat_mesh)
+{
+    static const struct {
+        double speed, x, y; // m/s, m
+    } starts[] = {{12, -1.786, 1.6728},  {12, -2.237, 0.1876}, {30, -1.541, 0.0468},
+                  {30, -1.922, -1.2744}, {30, -2.237, 0.1876}, {30, -1.73, -0.596}};
+    const double radius = 0.35, speed = starts[_i].speed; // m, m/s
+    floor_data data = {NULL, NULL};
+    scene *s = open_scene("method=advance");
+    s->surface.mu = 1.2;
+    flat_mesh(s, 0.75, 2.5, &data.mesh);
+    dMass mass;
+    dQuaternion lying;
+    dMassSetCylinderTotal(&mass, 20, 3, radius, 0.25);
+    dQFromAxisAndAngle(lying, 1, 0, 0, M_PI / 2);
+    dBodyID wheel =
+        body_at(s, dCreateCylinder(s->space, radius, 0.25), starts[_i].x, starts[_i].y, radius);
+    dBodySetMass(wheel, &mass);
+    dBodySetQuaternion(wheel, lying);
+    dBodySetLinearVel(wheel, speed, 0, 0);
+    dBodySetAngularVel(wheel, 0, speed / radius, 0);
+    while (dBodyGetPosition(wheel)[0] < 2) {
+        dBodyAddForce(wheel, 0, 0, -2000);
+        step_by(s, 1.0 / 60);
+        ck_assert_double_lt(dBodyGetLinearVel(wheel)[2], 0.1);
+        ck_assert_double_gt(dBodyGetLinearVel(wheel)[0], speed - 0.1);
+    }
+    close_scene(s);
+    remove_ground(&data);
+}
+END_TEST
+
 // A marble rolls two and a half turns down a groove of 1000 pairs of triangles. Facets come so
 // often that friction on two at once would brake it. Stock ODE at steps of 0.5 ms: 14.32 s; at 10
 // ms 42 s.
@@ -548,7 +583,8 @@ int main(void)
     ADD_TESTS(suite, "restitution", {apex_is_exact, GROUNDS * LENGTHS * MODES},
               {elastic_lattice_keeps_its_energy, 1}, {touching_balls_pass_impacts_on, 3},
               {long_rows_lose_nothing, 3}, {impacts_with_friction_add_no_energy, 3});
-    ADD_TESTS(suite, "edges", {inner_edges_are_not_felt, 12}, {marble_rolls_over_facets, 1});
+    ADD_TESTS(suite, "edges", {inner_edges_are_not_felt, 12},
+              {a_fast_wheel_stays_on_a_flat_mesh, 6}, {marble_rolls_over_facets, 1});
     ADD_TESTS(suite, "energy", {no_step_gains_energy, runs ? atoi(runs) : RUNS + 1});
     return run_suite(suite);
 }
