@@ -476,6 +476,7 @@ static inline double positive(double x)
     return x > 0 ? x : 0;
 }
 
+// Its pose, its velocity and, unless it is kinematic, its mass and inertia.
 bool sprag_ode_body_is_finite(dBodyID id);
 
 // 1/kg, that a row's impulse acts on.

@@ -53,8 +53,8 @@ void warn_of_nonfinite(world_state *w, dBodyID culprit, int island_bodies)
     char body[DESCRIPTION_MAX];
     if (warn_first(w, WARN_NOT_FINITE)) {
         warn(w, "frozen",
-             "the position or velocity of %s is not finite. The %d bodies of its island do not "
-             "move until the program makes them finite.",
+             "the position, velocity, mass or inertia of %s is not finite. The %d bodies of its "
+             "island do not move until the program makes them finite.",
              describe_body(body, culprit), island_bodies);
     }
 }
