@@ -292,8 +292,8 @@ static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_opt
     charge(options, swept.sweep_work - stats->sweep_work);
     stats->sweeps = swept.sweeps;
     stats->sweep_work = swept.sweep_work;
-    if (result == SPRAG_OK) {
-        sprag_best_offer(best, &swept);
+    if (result == SPRAG_OK && !isfinite(sprag_best_offer(best, &swept))) {
+        return SPRAG_NOT_CONVERGED;
     }
     return result;
 }
