@@ -263,9 +263,10 @@ static void collide_by_ode(space_call *c, void *data, dNearCallback *callback)
     sprag_ode_space_collide((dSpaceID)c->call.a, data, callback);
     if (c->context) {
         int first = c->context->closes;
-        sprag_scratch_reset(&c->context->scratch);
+        collide_begin(c->context);
         c->failed |=
             !sprag_ode_find_missed((dSpaceID)c->call.a, add_missed, c, &c->context->scratch);
+        collide_end(c->context);
         if (c->failed) {
             warn_of_collide_memory();
         }
@@ -282,13 +283,12 @@ static void offer_close(space_call *c)
     }
     ode_pairs pairs;
     int first = d->closes;
-    d->busy = true;
-    sprag_scratch_reset(&d->scratch);
+    collide_begin(d);
     c->failed = sprag_ode_find_wanted(d->geometry, &c->call, !c->instead, add_reach,
                                       c->instead ? is_offered : is_new, c, &d->scratch,
                                       &pairs) != SPRAG_OK ||
                 c->failed;
-    d->busy = false;
+    collide_end(d);
     if (c->failed) {
         warn_of_collide_memory();
     }
@@ -507,8 +507,7 @@ static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContac
     if (is_in_step_callback(__builtin_frame_address(0)) && is_asked_pair(a, b)) {
         reach = fmax(reach, collide_now.asked_gap);
     }
-    d->busy = true;
-    sprag_scratch_reset(&d->scratch);
+    collide_begin(d);
     look_at_meshes(d, w);
     if (!all && (flags & 0xffff) > POINTS_MAX) {
         flags = (int)(((unsigned)flags & ~0xffffu) | POINTS_MAX);
@@ -523,7 +522,7 @@ static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContac
     }
     int count = sprag_ode_collide_within(d->geometry, &d->scratch, a, b, reach, &last, flags,
                                          contact, skip);
-    d->busy = false;
+    collide_end(d);
     return count;
 }
 
@@ -552,12 +551,11 @@ static int speculate(const world_state *w, dGeomID a, dGeomID b, int flags, dCon
         return 0;
     }
     const ode_ahead ahead = ahead_of(w);
-    d->busy = true;
-    sprag_scratch_reset(&d->scratch);
+    collide_begin(d);
     look_at_meshes(d, w);
     int count =
         sprag_ode_speculate(d->geometry, &d->scratch, a, b, &ahead, flags, contact, skip, found);
-    d->busy = false;
+    collide_end(d);
     return count;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "message.h"
+#include "traps.h"
 
 _Thread_local collide_state collide_now;
 
@@ -64,6 +65,19 @@ collide_context *collide_context_get(void)
 collide_context *collide_context_if_made(void)
 {
     return own_context;
+}
+
+void collide_begin(collide_context *c)
+{
+    c->busy = true;
+    c->traps = traps_hold();
+    sprag_scratch_reset(&c->scratch);
+}
+
+void collide_end(collide_context *c)
+{
+    traps_release(c->traps);
+    c->busy = false;
 }
 
 void warn_of_collide_memory(void)

@@ -30,6 +30,7 @@ typedef struct collide_context {
     ode_geometry *geometry;
     sprag_scratch scratch;
     bool busy;
+    int traps;            // of the program, off while busy
     const void *asked;    // the world that was asked about last, its steps
     long asked_steps;     // then,
     long asked_destroyed; // and collide_destroyed_meshes
@@ -62,6 +63,10 @@ extern _Thread_local collide_state collide_now;
 
 collide_context *collide_context_get(void);     // NULL: no memory
 collide_context *collide_context_if_made(void); // NULL: the thread has not needed it
+
+// Between these two the context is busy, with its scratch empty at first.
+void collide_begin(collide_context *c);
+void collide_end(collide_context *c);
 
 // Whether a call with the stack frame `from` is made from inside one with `frame` (NULL: false).
 // Frames are compared, because a program can leave a callback by an exception or longjmp.

@@ -3,6 +3,7 @@
 #include "collide_destroy.h"
 #include "collide_thread.h"
 #include "message.h"
+#include "traps.h"
 
 bool step_guard_begin(step_guard *guard, const void *frame)
 {
@@ -13,7 +14,7 @@ bool step_guard_begin(step_guard *guard, const void *frame)
         return false;
     }
     outer = is_frame_inside(frame, outer) ? outer : NULL;
-    *guard = (step_guard){outer, outer && collide_now.within_step};
+    *guard = (step_guard){outer, outer && collide_now.within_step, traps_hold()};
     collide_now.step_frame = outer ? outer : frame;
     collide_now.within_step = guard->within_step;
     return true;
@@ -35,4 +36,5 @@ void step_guard_end(const step_guard *guard, dWorldID world)
     if (!collide_now.step_frame) {
         collide_destroy_waiting();
     }
+    traps_release(guard->traps);
 }

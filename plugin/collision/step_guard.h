@@ -11,6 +11,7 @@
 typedef struct step_guard {
     const void *outer_frame; // of the step within which this one is called; NULL: none
     bool within_step;        // of that step
+    int traps;               // of the program, off during the step
 } step_guard;
 
 // frame: stack frame of the function of sprag that the program has called

@@ -12,6 +12,7 @@
 #include "island_step.h"
 #include "plugin_constants.h"
 #include "statistics.h"
+#include "traps.h"
 
 // The islands that threads solve ahead.
 typedef struct job {
@@ -40,10 +41,12 @@ static void solve_share(const job *j, const share *s, sprag_scratch *scratch)
 static void solve_shares(void *data, int thread)
 {
     job *j = data;
+    const int traps = traps_hold();
     for (int i; (i = atomic_fetch_add(&j->next, 1)) < j->shares;) {
         solve_share(j, &j->workers->share[(i + j->heaviest) % j->shares],
                     &j->workers->thread[thread].scratch);
     }
+    traps_release(traps);
 }
 
 typedef struct sizes {

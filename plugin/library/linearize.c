@@ -9,6 +9,7 @@
 #include "linalg.h"
 #include "linearize_run.h"
 #include "spin.h"
+#include "traps.h"
 #include "vectors.h"
 #include "vectors6.h"
 
@@ -464,5 +465,8 @@ const char *linearize(world_state *world, dReal step, const dBodyID *body, int b
                  .component_scratch = &scratch[1],
                  .trial_scratch = &scratch[2]};
     sprag_scratch_reset(all.scratch);
-    return linearize_all(&all, body, A, B);
+    const int traps = traps_hold();
+    const char *why = linearize_all(&all, body, A, B);
+    traps_release(traps);
+    return why;
 }
