@@ -15,6 +15,14 @@ typedef enum compliant_rule {
 
 typedef struct compliant_moving_row compliant_moving_row; // row_laws.c
 
+// A body that two active rows share: the product of the Jacobian of the later one, of this side,
+// with a response of the other is a part of an entry of their matrix.
+typedef struct compliant_coupling {
+    double sign; // -1: one of them is of a stop that acts along -J
+    int entry;
+    short side, response; // response: twice the row, plus the side
+} compliant_coupling;
+
 struct compliant_joints {
     // at the last evaluation, of the caller, or moved by their laws:
     const sprag_row *row;
@@ -47,7 +55,8 @@ struct compliant_joints {
     double *inverse_mass;         // bodies, 1/kg; by rows.c
     double (*inverse_inertia)[9]; // bodies, 1/(kg m^2), world axes
     compliant_row_system active;
-    signed char (*shared)[2]; // entries of its matrix; by compliant_set_active_rows
+    compliant_coupling *coupling; // of its matrix; by compliant_set_active_rows
+    int couplings, *end_of_couplings; // of each active row
     bool active_for_forces;   // `active` is for forces and the labels of stops in active_label, and
     double *active_label;     // may be taken again
     int *first_of_body;       // bodies: first active row of each, -1: none
@@ -80,7 +89,9 @@ typedef enum compliant_equations {
 
 // label: of the stops.
 void compliant_set_active_rows(compliant_run *run, const double *label, compliant_equations of);
-void compliant_set_matrix(compliant_run *run, double time); // s, since the start of the frame
+// Responses of all rows, and what the active ones yield by. time: s, since the start of the frame
+void compliant_set_yields(compliant_run *run, double time);
+bool compliant_solve_active(compliant_run *run); // for `right`. false: rows depend on one another
 // Solves the active rows for `right`, and adds lambda to `force` and its effect to f: rates for
 // forces, the state for impulses. false: rows depend on one another.
 bool compliant_apply_rows(compliant_run *run, double *f);

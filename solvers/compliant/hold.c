@@ -327,10 +327,8 @@ static void set_rows(solve *s)
         const compliant_active_row *active = &j->active.row[i];
         const sprag_row *from = &j->row[active->row];
         sprag_row *to = &s->row[i];
-        double yield = *compliant_entry(&j->active, j->active.A, i, i) - j->active.softness[i] -
-                       compliant_row_inverse_mass(run, active->row);
         *to = (sprag_row){.body = {from->body[0], from->body[1]},
-                          .compliance = s->span * fmax(0, yield),
+                          .compliance = s->span * j->active.yield[i],
                           .lo = active->lo,
                           .hi = active->hi};
         for (int side = 0; side < 2; side++) {

@@ -42,6 +42,20 @@ double compliant_active_bias(const compliant_run *run, const compliant_active_ro
 
 // ---- active rows
 
+// 1/kg, as that of sprag_row_yield.
+static double unit_of_softness(const compliant_joints *j, const sprag_row *row)
+{
+    double linear = 0, angular = 0;
+    for (int side = 0; side < 2; side++) {
+        if (row->body[side] != SPRAG_STATIC) {
+            const double *J = row->jacobian[side], *I = j->inverse_inertia[row->body[side]];
+            linear += j->inverse_mass[row->body[side]] * dot3(J, J);
+            angular += (I[0] + I[4] + I[8]) / 3 * dot3(J + 3, J + 3);
+        }
+    }
+    return linear > 0 ? linear : angular;
+}
+
 static void add_active(compliant_joints *j, compliant_active_row added)
 {
     compliant_row_system *s = &j->active;
@@ -56,9 +70,12 @@ static void add_active(compliant_joints *j, compliant_active_row added)
                 j->first_of_body[body] < s->first[i] ? j->first_of_body[body] : s->first[i];
         }
     }
+    bool bounded = isfinite(added.lo) || isfinite(added.hi);
     s->row[i] = added;
-    s->has_bounds |= isfinite(added.lo) || isfinite(added.hi);
-    s->start[i] = i == 0 ? 0 : s->start[i - 1] + (size_t)(i - 1 - s->first[i - 1] + 1);
+    s->has_bounds |= bounded;
+    s->softness[i] = bounded ? 0 : COMPLIANT_RIGID_ROW_SOFTNESS * unit_of_softness(j, row);
+    s->start[i] = s->entries;
+    s->entries += (size_t)(i - s->first[i] + 1);
 }
 
 static void add_stop(const compliant_run *run, int which)
@@ -104,35 +121,39 @@ static void add_row(compliant_joints *j, int row, const sprag_stop *at, complian
     }
 }
 
-// Sides of two active rows that act on the same body: with each side of the second, that of the
-// first, or -1.
-static void set_shared(compliant_joints *j, int i)
+// Products of active row i with itself and those before it, on the bodies that they share.
+static void add_couplings(compliant_joints *j, int i)
 {
     const compliant_row_system *s = &j->active;
-    const int *own = j->row[s->row[i].row].body;
-    size_t at = s->start[i];
-    for (int k = s->first[i]; k <= i; k++, at++) {
-        const int *with = j->row[s->row[k].row].body;
-        for (int b = 0; b < 2; b++) {
-            j->shared[at][b] = (signed char)(with[b] == SPRAG_STATIC ? -1
-                                             : own[0] == with[b]     ? 0
-                                             : own[1] == with[b]     ? 1
-                                                                     : -1);
+    const compliant_active_row *own = &s->row[i];
+    for (int k = s->first[i]; k <= i; k++) {
+        const compliant_active_row *with = &s->row[k];
+        for (int pair = 0; pair < 4; pair++) {
+            int side = pair % 2, other = pair / 2, body = j->row[own->row].body[side];
+            if (body != SPRAG_STATIC && body == j->row[with->row].body[other]) {
+                j->coupling[j->couplings++] =
+                    (compliant_coupling){.sign = own->sign * with->sign,
+                                         .entry = (int)s->start[i] + k - s->first[i],
+                                         .side = (short)side,
+                                         .response = (short)(2 * with->row + other)};
+            }
         }
     }
+    j->end_of_couplings[i] = j->couplings;
 }
 
 void compliant_set_active_rows(compliant_run *run, const double *label, compliant_equations of)
 {
     compliant_joints *j = run->joints;
     size_t size = (size_t)run->stops * sizeof *label;
-    if (j->active_for_forces && of == COMPLIANT_FOR_FORCES &&
-        memcmp(j->active_label, label, size) == 0) {
+    bool alike = of == COMPLIANT_FOR_FORCES || !j->active.has_bounds;
+    if (j->active_for_forces && alike && memcmp(j->active_label, label, size) == 0) {
         return;
     }
     j->active_for_forces = of == COMPLIANT_FOR_FORCES;
     memcpy(j->active_label, label, size);
-    j->active.count = 0;
+    j->active.count = j->couplings = 0;
+    j->active.entries = 0;
     j->active.has_bounds = false;
     for (int i = 0; i < run->frame->bodies; i++) {
         j->first_of_body[i] = -1;
@@ -152,64 +173,29 @@ void compliant_set_active_rows(compliant_run *run, const double *label, complian
     }
     for (int i = 0; i < j->active.count; i++) {
         j->active.line[i] = j->active.factor + j->active.start[i] - j->active.first[i];
-        set_shared(j, i);
+        add_couplings(j, i);
     }
 }
 
 // ---- the matrix
 
-// Couplings of active row i with those before it and itself.
-static void set_couplings(compliant_joints *j, int i)
-{
-    compliant_row_system *s = &j->active;
-    const compliant_active_row *own = &s->row[i];
-    const double(*J)[6] = j->row[own->row].jacobian;
-    size_t at = s->start[i];
-    for (int k = s->first[i]; k <= i; k++, at++) {
-        const compliant_active_row *with = &s->row[k];
-        const double(*response)[6] = (const double(*)[6])j->response[with->row];
-        const signed char *shared = j->shared[at];
-        double sum = shared[0] < 0 ? 0 : product6(J[shared[0]], response[0]);
-        sum += shared[1] < 0 ? 0 : product6(J[shared[1]], response[1]);
-        s->A[at] = own->sign * with->sign * sum;
-    }
-}
-
-// 1/kg, as that of sprag_row_yield.
-static double unit_of_softness(const compliant_joints *j, const sprag_row *row)
-{
-    double linear = 0, angular = 0;
-    for (int side = 0; side < 2; side++) {
-        if (row->body[side] != SPRAG_STATIC) {
-            const double *J = row->jacobian[side], *I = j->inverse_inertia[row->body[side]];
-            linear += j->inverse_mass[row->body[side]] * dot3(J, J);
-            angular += (I[0] + I[4] + I[8]) / 3 * dot3(J + 3, J + 3);
-        }
-    }
-    return linear > 0 ? linear : angular;
-}
-
-// Inverse mass and compliance of an active row, 1/kg. Bounded rows always yield a little: a motor
-// that drives into its stop has the same Jacobian. *softness: of others. What the
-// integrator does not resolve must not decide about their forces where rows depend on one another,
-// as those of a parallelogram at its dead points. per_step: 1 / h
-static double diagonal_compliance(const compliant_run *run, const compliant_active_row *row,
-                                  double inverse_mass, double per_step, double time,
-                                  double *softness)
+// Compliance of an active row, 1/kg. Bounded rows always yield a little: a motor that drives into
+// its stop has the same Jacobian. per_step: 1 / h
+static double yield_of(const compliant_run *run, const compliant_active_row *row, double per_step,
+                       double time)
 {
     const compliant_joints *j = run->joints;
     const compliant_rule rule = row->stop < 0 ? j->rule[row->row] : COMPLIANT_ONE_SIDED;
-    const bool bounded = isfinite(row->lo) || isfinite(row->hi);
     double yield = row->compliance * per_step;
     yield *= rule == COMPLIANT_MOTOR ? 1 + COMPLIANT_CATCH_UP * time * per_step : 1;
     if (j->as_if_rigid &&
         (rule == COMPLIANT_RIGID || (row->stop >= 0 && stop_hardly_yields(run, row->stop)))) {
         yield = 0;
     }
-    inverse_mass *= row->yielding ? 2 : 1;
-    double least = bounded ? COMPLIANT_BOUNDED_ROW_SOFTNESS * inverse_mass : 0;
-    *softness = bounded ? 0 : COMPLIANT_RIGID_ROW_SOFTNESS * unit_of_softness(j, &j->row[row->row]);
-    return inverse_mass + (yield > least ? yield : least) + *softness;
+    const bool bounded = isfinite(row->lo) || isfinite(row->hi);
+    double inverse_mass = bounded || row->yielding ? compliant_row_inverse_mass(run, row->row) : 0;
+    yield = bounded ? fmax(yield, COMPLIANT_BOUNDED_ROW_SOFTNESS * inverse_mass) : yield;
+    return row->yielding ? yield + inverse_mass : yield;
 }
 
 // R I^-1 R' of all bodies.
@@ -227,6 +213,17 @@ static void set_inverse_inertias(compliant_run *run)
     }
 }
 
+// M^-1 J' of a body; its inverse inertia I is symmetric.
+static void respond(const double *J, double inverse_mass, const double *I, double *response)
+{
+    *(sprag_two *)response = inverse_mass * *(const sprag_two *)J;
+    response[2] = inverse_mass * J[2];
+    response[3] = I[0] * J[3] + I[3] * J[4] + I[6] * J[5];
+    *(sprag_two *)(response + 4) = J[3] * *(const sprag_two *)(I + 1) +
+                                   J[4] * *(const sprag_two *)(I + 4) +
+                                   J[5] * *(const sprag_two *)(I + 7);
+}
+
 void compliant_set_responses(compliant_run *run)
 {
     compliant_joints *j = run->joints;
@@ -234,32 +231,56 @@ void compliant_set_responses(compliant_run *run)
     for (int i = 0; i < run->rows; i++) {
         for (int side = 0; side < 2; side++) {
             int body = j->row[i].body[side];
-            double *response = j->response[i][side];
             if (body == SPRAG_STATIC || j->inverse_mass[body] == 0) {
-                memset(response, 0, sizeof j->response[i][side]);
-                continue;
+                memset(j->response[i][side], 0, sizeof j->response[i][side]);
+            } else {
+                respond(j->row[i].jacobian[side], j->inverse_mass[body], j->inverse_inertia[body],
+                        j->response[i][side]);
             }
-            for (int k = 0; k < 3; k++) {
-                response[k] = j->row[i].jacobian[side][k] * j->inverse_mass[body];
-            }
-            mul33(j->inverse_inertia[body], j->row[i].jacobian[side] + 3, response + 3);
         }
     }
 }
 
-void compliant_set_matrix(compliant_run *run, double time)
+void compliant_set_yields(compliant_run *run, double time)
 {
-    compliant_joints *j = run->joints;
-    compliant_row_system *s = &j->active;
+    compliant_row_system *s = &run->joints->active;
     const double per_step = 1 / run->frame->step;
     compliant_set_responses(run);
     for (int i = 0; i < s->count; i++) {
-        const compliant_active_row *own = &s->row[i];
-        run->budget.work += COMPLIANT_COST_ENTRY * (i - s->first[i] + 1);
-        set_couplings(j, i);
-        double *diagonal = compliant_entry(s, s->A, i, i);
-        *diagonal = diagonal_compliance(run, own, *diagonal, per_step, time, &s->softness[i]);
+        s->yield[i] = yield_of(run, &s->row[i], per_step, time);
     }
+}
+
+// Softness of what the integrator does not resolve: it must not decide about forces where rows
+// depend on one another, as those of a parallelogram at its dead points.
+static void set_matrix(compliant_run *run)
+{
+    compliant_joints *j = run->joints;
+    compliant_row_system *s = &j->active;
+    run->budget.work += COMPLIANT_COST_ENTRY * (double)s->entries;
+    memset(s->A, 0, s->entries * sizeof *s->A);
+    const double(*response)[6] = (const double(*)[6])j->response[0];
+    const compliant_coupling *c = j->coupling;
+    for (int i = 0; i < s->count; i++) {
+        const double(*J)[6] = j->row[s->row[i].row].jacobian;
+        for (const compliant_coupling *end = j->coupling + j->end_of_couplings[i]; c < end; c++) {
+            s->A[c->entry] += c->sign * product6(J[c->side], response[c->response]);
+        }
+        *compliant_entry(s, s->A, i, i) += s->yield[i];
+        *compliant_entry(s, s->A, i, i) += s->softness[i];
+    }
+}
+
+bool compliant_solve_active(compliant_run *run)
+{
+    compliant_row_system *s = &run->joints->active;
+    if (s->count == 0) {
+        return true;
+    }
+    set_matrix(run);
+    bool solved = compliant_solve_rows(s);
+    run->budget.work += COMPLIANT_COST_EXCHANGE * s->exchanged;
+    return solved;
 }
 
 // ---- their forces
@@ -282,9 +303,7 @@ bool compliant_apply_rows(compliant_run *run, double *f)
 {
     compliant_joints *j = run->joints;
     compliant_row_system *s = &j->active;
-    bool solved = s->count == 0 || compliant_solve_rows(s);
-    run->budget.work += s->count == 0 ? 0 : COMPLIANT_COST_EXCHANGE * s->exchanged;
-    if (!solved) {
+    if (!compliant_solve_active(run)) {
         return false;
     }
     for (int i = 0; i < s->count; i++) {

@@ -11,16 +11,10 @@ static bool is_bound(const compliant_row_system *s, int i)
     return s->row[i].at != COMPLIANT_BETWEEN;
 }
 
-static size_t entries_of(const compliant_row_system *s)
-{
-    size_t last = s->count > 0 ? (size_t)s->count - 1 : 0;
-    return s->start[last] + last + 1 - (size_t)s->first[last];
-}
-
 // A of the rows between their bounds; the others have a row of the identity.
 static void set_factor(compliant_row_system *s)
 {
-    memcpy(s->factor, s->A, entries_of(s) * sizeof *s->A);
+    memcpy(s->factor, s->A, s->entries * sizeof *s->A);
     for (int i = 0; i < s->count && s->has_bounds; i++) {
         double *row = s->line[i];
         for (int k = s->first[i]; k < i; k++) {
@@ -62,17 +56,19 @@ static void substitute(compliant_row_system *s, double *b)
 {
     for (int i = 0; i < s->count; i++) {
         const double *row = s->line[i];
+        double sum = b[i];
         for (int k = s->first[i]; k < i; k++) {
-            b[i] -= row[k] * b[k];
+            sum -= row[k] * b[k];
         }
+        b[i] = sum;
     }
     for (int i = 0; i < s->count; i++) {
         b[i] *= s->line[i][i];
     }
     for (int i = s->count; i-- > 0;) {
-        const double *row = s->line[i];
+        const double *row = s->line[i], value = b[i];
         for (int k = s->first[i]; k < i; k++) {
-            b[k] -= row[k] * b[i];
+            b[k] -= row[k] * value;
         }
     }
 }
@@ -156,7 +152,7 @@ static bool reach_aim(compliant_row_system *s)
     double rounding = s->has_bounds ? rounding_of(s) : 0;
     for (int pass = 0; pass < 50 + 4 * s->count; pass++) {
         int violated = 0, last = -1;
-        s->exchanged += pass > 0 ? (double)entries_of(s) : 0;
+        s->exchanged += pass > 0 ? (double)s->entries : 0;
         if (pass > 0 && !factor(s)) {
             return false;
         }

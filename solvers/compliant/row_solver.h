@@ -29,9 +29,11 @@ typedef struct compliant_row_system {
     compliant_active_row *row;
     int *first;       // rows: first column of the envelope
     size_t *start;    // rows: index of their first entry in A
+    size_t entries;   // of A
     double *A;        // lower half, row by row
     double *factor;   // as A; scratch of the solver
     double **line;    // rows: theirs in `factor`, less `first`
+    double *yield;    // rows, part of the diagonal of A: their compliance
     double *softness; // rows, part of the diagonal of A; 0 of rows with bounds
     double *right;    // right side
     double *solution; // lambda

@@ -255,7 +255,7 @@ void compliant_demand(compliant_run *run, const double *x, const double *label, 
     const double per_step = 1 / run->frame->step;
     double time = x[COMPLIANT_STATES * run->frame->bodies];
     compliant_set_active_rows(run, label + run->guards.pairs, COMPLIANT_FOR_FORCES);
-    compliant_set_matrix(run, time);
+    compliant_set_yields(run, time);
     apply_springs(run, x, f);
     for (int i = 0; i < j->active.count; i++) {
         const compliant_active_row *row = &j->active.row[i];
@@ -337,13 +337,15 @@ static bool allocate(compliant_run *run)
     j->inverse_inertia = SPRAG_TAKE(s, run->frame->bodies, *j->inverse_inertia);
     j->active_label = SPRAG_TAKE(s, run->stops, double);
     j->force_label = SPRAG_TAKE(s, run->frame->pairs + run->stops, double);
+    j->end_of_couplings = SPRAG_TAKE_RAW(s, room, int);
     a->row = SPRAG_TAKE(s, room, compliant_active_row);
     a->first = SPRAG_TAKE(s, room, int);
     a->start = SPRAG_TAKE(s, room, size_t);
-    j->shared = SPRAG_TAKE_RAW(s, entries, *j->shared);
+    j->coupling = SPRAG_TAKE_RAW(s, 2 * entries, *j->coupling);
     a->line = SPRAG_TAKE_RAW(s, room, double *);
     a->A = SPRAG_TAKE_RAW(s, entries, double);
     a->factor = SPRAG_TAKE_RAW(s, entries + room, double);
+    a->yield = SPRAG_TAKE(s, room, double);
     a->softness = SPRAG_TAKE(s, room, double);
     a->right = SPRAG_TAKE(s, room, double);
     a->solution = SPRAG_TAKE(s, room, double);

@@ -125,9 +125,9 @@ static bool evaluate_forces(compliant_run *run, const double *label)
 static bool solve_again(compliant_run *run, bool as_if_rigid)
 {
     run->joints->as_if_rigid = as_if_rigid;
-    compliant_set_matrix(run, run->time);
+    compliant_set_yields(run, run->time);
     run->joints->as_if_rigid = false;
-    return run->joints->active.count == 0 || compliant_solve_rows(&run->joints->active);
+    return compliant_solve_active(run);
 }
 
 // Yield speeds are those of rigid rows, except where rows contradict one another: CFM alone keeps
@@ -200,7 +200,7 @@ bool compliant_start_rows(compliant_run *run, const double *label)
         return false;
     }
     compliant_set_active_rows(run, label + run->guards.pairs, COMPLIANT_FOR_START);
-    compliant_set_matrix(run, 0);
+    compliant_set_yields(run, 0);
     for (int i = 0; i < s->count; i++) {
         const compliant_active_row *row = &s->row[i];
         double target =

@@ -159,7 +159,7 @@ static bool remove_separation(compliant_run *run, const double *label)
 {
     compliant_row_system *s = &run->joints->active;
     compliant_set_active_rows(run, label, COMPLIANT_FOR_IMPACT);
-    compliant_set_matrix(run, 0);
+    compliant_set_yields(run, 0);
     for (int i = 0; i < s->count; i++) {
         compliant_active_row *row = &s->row[i];
         bool at = row->stop >= 0 && is_in_contact(run, row->stop);
@@ -178,7 +178,7 @@ bool compliant_hit_stop(compliant_run *run, int which, double *label)
         return false;
     }
     compliant_set_active_rows(run, label, COMPLIANT_FOR_IMPACT);
-    compliant_set_matrix(run, 0);
+    compliant_set_yields(run, 0);
     bool bounces = j->hits[which]++ < COMPLIANT_BOUNCES_MAX;
     double bounce = bounces ? fmin(fmax(j->stop[which].bounce, 0), 1) : 0;
     for (int i = 0; i < s->count; i++) {

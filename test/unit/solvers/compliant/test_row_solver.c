@@ -46,6 +46,7 @@ static void open_system(system_of_rows *s, chance *dice, double softness, bool b
     s->of.row = s->row;
     s->of.first = s->first;
     s->of.start = s->start;
+    s->of.entries = sizeof s->A / sizeof *s->A;
     s->of.A = s->A;
     s->of.factor = s->factor;
     s->of.line = s->line;
