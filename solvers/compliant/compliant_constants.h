@@ -221,11 +221,11 @@ static const double COMPLIANT_EXCESS_ROUNDING = 1e-14;
 // average, longer cycles.
 enum { COMPLIANT_BLOCK_TRIES = 3 };
 
-// Of the fastest motion: yields of rows below are rounding. And ratio of yields beyond which rows
-// contradict one another, so that CFM alone holds them: of rows that hardly yield, and, times what
-// they yield by, of those that do. Larger: rows that contradict get forces without a bound.
-// Smaller: springs at long levers yield too little.
-static const double COMPLIANT_YIELD_MIN = 1e-10, COMPLIANT_CONTRADICTION = 3,
+// Times the tolerance, of the fastest motion: yields of rows below are errors. And ratio of yields
+// beyond which rows contradict one another, so that CFM alone holds them: of rows that hardly
+// yield, and, times what they yield by, of those that do. Larger: rows that contradict get forces
+// without a bound. Smaller: springs at long levers yield too little.
+static const double COMPLIANT_YIELD_MIN = 1e-2, COMPLIANT_CONTRADICTION = 3,
                     COMPLIANT_LEVERAGE = 1e4;
 
 // Share of its response that a row keeps on the way back from its error, else the joint counts as

@@ -261,7 +261,8 @@ static bool is_same(const sprag_row *row, const sprag_row *moved)
     double size = 0;
     for (int side = 0; side < 2; side++) {
         for (int k = 0; k < 6; k++) {
-            size = fmax(size, fabs(row->jacobian[side][k]));
+            double entry = fabs(row->jacobian[side][k]);
+            size = entry > size ? entry : size;
         }
     }
     for (int side = 0; side < 2; side++) {

@@ -226,16 +226,18 @@ static void respond(const double *J, double inverse_mass, const double *I, doubl
 
 void compliant_set_responses(compliant_run *run)
 {
-    compliant_joints *j = run->joints;
+    const compliant_joints *j = run->joints;
+    const sprag_row *row = j->row, *end = row + run->rows;
+    const double *inverse_mass = j->inverse_mass, (*I)[9] = (const double(*)[9])j->inverse_inertia;
+    double(*response)[6] = j->response[0];
     set_inverse_inertias(run);
-    for (int i = 0; i < run->rows; i++) {
-        for (int side = 0; side < 2; side++) {
-            int body = j->row[i].body[side];
-            if (body == SPRAG_STATIC || j->inverse_mass[body] == 0) {
-                memset(j->response[i][side], 0, sizeof j->response[i][side]);
+    for (; row < end; row++) {
+        for (int side = 0; side < 2; side++, response++) {
+            int body = row->body[side];
+            if (body == SPRAG_STATIC || inverse_mass[body] == 0) {
+                memset(*response, 0, sizeof *response);
             } else {
-                respond(j->row[i].jacobian[side], j->inverse_mass[body], j->inverse_inertia[body],
-                        j->response[i][side]);
+                respond(row->jacobian[side], inverse_mass[body], I[body], *response);
             }
         }
     }

@@ -141,7 +141,7 @@ static bool choose_yield_speeds(compliant_run *run, const double *label)
     }
     double softest, first = set_yield_speeds(run, &softest);
     double most = COMPLIANT_CONTRADICTION + COMPLIANT_LEVERAGE * softest;
-    if (first > COMPLIANT_YIELD_MIN * run->sizes.fastest) {
+    if (first > COMPLIANT_YIELD_MIN * run->options->tolerance * run->sizes.fastest) {
         bool contradict = !solve_again(run, true) || set_yield_speeds(run, &softest) > most * first;
         if (contradict) {
             bool good = solve_again(run, false);
