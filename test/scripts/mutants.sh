@@ -1,6 +1,6 @@
 #!/bin/bash
 # mutants.sh [-n COUNT] [-s SEED] [-t SECONDS] [-w WORK] [FILE...] - would the tests notice? Changes one
-# token of one source at a time, drawn from FILE... (all C sources of solvers and adapters), builds, and
+# token of one source at a time, drawn from FILE... (all C sources of solvers, adapters and plugin/library), builds, and
 # runs the tests until one fails: first those in the folder of test/unit that mirrors the source's and
 # those of the plugin that step what is in it, then the others, the shortest first. Prints a line for each mutant and the survivors' differences at the
 # end. Exit code 1 if more than one in twenty survives. Takes a minute or two a mutant. Needs ninja-build.
@@ -221,7 +221,7 @@ build_targets all tests
 [ -s "$work/costs" ] || measure_tests
 cd "$clone"
 if [ $# = 0 ]; then
-    mapfile -t sources < <(find solvers adapters -name '*.c' | sort)
+    mapfile -t sources < <(find solvers adapters plugin/library -name '*.c' | sort)
     set -- "${sources[@]}"
 fi
 list_sites "$@" | shuffle >"$work/sites"

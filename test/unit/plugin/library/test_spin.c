@@ -162,6 +162,23 @@ START_TEST(plates_are_discs_in_half_turns)
 }
 END_TEST
 
+// Of a plate about its third axis, the part of the inertia that turns, with 2 angle, has its mean
+// over the step: sin(angle) / angle of what it is in the middle. About its axis, spin s, a plate
+// has the matrix M = I + s step / 2 (a x I - I a x) + what is antisymmetric.
+START_TEST(plates_have_the_mean_inertia_of_their_turn)
+{
+    const double axis[3] = {1, 0, 0}, step = 0.01, angle = 0.5 + 0.5 * _i, uneven = -0.2;
+    const double w[3] = {angle / step, 0, 0};
+    double plate[9] = {1.9, 0, 0, 0, 1 + uneven, 0, 0, 0, 1 - uneven}, free[3] = {w[0], 0, 0};
+    const double mean = uneven * sin(angle) / angle, c = mean * cos(angle), s = mean * sin(angle);
+    ck_assert(sprag_spin_free(plate, axis, w, step, false, free));
+    ck_assert_double_eq_tol(plate[0], 1.9, 1e-12);
+    ck_assert_double_eq_tol(plate[4] + plate[8], 2, 1e-12);
+    ck_assert_double_eq_tol(plate[4] - plate[8], 2 * (c - angle * s), 1e-12);
+    ck_assert_double_eq_tol(plate[5] + plate[7], 2 * (s + angle * c), 1e-12);
+}
+END_TEST
+
 // ---- gyroscope
 
 // A disc on an arm of 10 cm, its axis level. It precesses at m g l / (I3 w).
@@ -336,7 +353,8 @@ int main(void)
     Suite *suite = suite_create("spin");
     ADD_TESTS(suite, "flight", {flight_keeps_energy_and_momentum, 5 * MOMENTS},
               {symmetric_flight_is_exact, 1}, {flight_without_gyroscopic_torque, 1},
-              {flight_is_damped_capped_and_reported, 1}, {plates_are_discs_in_half_turns, 1});
+              {flight_is_damped_capped_and_reported, 1}, {plates_are_discs_in_half_turns, 1},
+              {plates_have_the_mean_inertia_of_their_turn, 5});
     ADD_TESTS(suite, "held", {gyroscope_precesses, 4}, {uneven_gyroscope_does_not_rise, 6},
               {top_stands, 3 * TOPS}, {turns_about_the_axis_keep_their_rate, 3},
               {elastic_impacts_of_spinning_bricks_win_nothing, 1});
