@@ -359,13 +359,34 @@ START_TEST(receding_surfaces_are_no_impacts)
 }
 END_TEST
 
+// A contact that the program makes without geoms acts at the start of the step, and is no reason to
+// leave the integrator if nothing touches afterwards.
+START_TEST(contacts_without_geoms_rebound_in_the_integrator)
+{
+    scene s = open_scene(0.5, 0);
+    dMass mass;
+    dContact contact = {.surface = s.surface, .geom = {.normal = {0, 0, 1}}};
+    dBodyID body = dBodyCreate(s.world);
+    dMassSetSphereTotal(&mass, 1, RADIUS);
+    dBodySetMass(body, &mass);
+    dBodySetPosition(body, 0, 0, RADIUS);
+    dBodySetLinearVel(body, 0, 0, -5);
+    dJointAttach(dJointCreateContact(s.world, s.group, &contact), body, 0);
+    step(&s, 0.01);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(body)[2], 2.5 - G * 0.01, 1e-4);
+    ck_assert_int_eq(statistics_of(s.world).ess_declined, 0);
+    close_scene(&s);
+}
+END_TEST
+
 static Suite *bounces_suite(void)
 {
     Suite *suite = suite_create("bounces");
     ADD_TESTS(suite, "one", {elastic_balls_return, 27 * FLOORS},
               {bouncing_ends_in_rest, 9 * FLOORS}, {spinning_balls_bounce_by_closed_form, 2},
               {boxes_gain_nothing_on_triangles, 24}, {impacts_are_events, 1},
-              {receding_surfaces_are_no_impacts, 1}, {rolling_over_seams_is_as_on_a_plane, 2});
+              {receding_surfaces_are_no_impacts, 1}, {rolling_over_seams_is_as_on_a_plane, 2},
+              {contacts_without_geoms_rebound_in_the_integrator, 1});
     ADD_TESTS(suite, "several", {cradle_of_five, 3}, {friction_makes_no_energy, 3},
               {columns_gain_nothing, 9});
     return suite;

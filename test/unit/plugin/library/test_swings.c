@@ -152,6 +152,50 @@ START_TEST(whirls_under_load_win_nothing)
 }
 END_TEST
 
+// Three beads on distances between the two loads of a bolas, which turns by 0.7 and 0.9 rad a step:
+// the circle is looked ahead by less than its whole arc there, and the distances stay apart. The
+// joints open by less than twice what the tangent of the first step opens them.
+START_TEST(fast_bolas_do_not_collapse)
+{
+    enum { N = 5 };
+    const double step = 0.01, turn = 0.7 + 0.2 * _i; // rad a step
+    dWorldID world = dWorldCreate();
+    dBodyID body[N];
+    double widest = 0, kinetic[2] = {0};
+    for (int i = 0; i < N; i++) {
+        dMass m;
+        double x = i - (N - 1) / 2.0;
+        dMassSetSphereTotal(&m, i % (N - 1) ? 1 : 1000, 0.05);
+        body[i] = dBodyCreate(world);
+        dBodySetMass(body[i], &m);
+        dBodySetPosition(body[i], x, 0, 0);
+        dBodySetLinearVel(body[i], 0, turn / step * x, 0);
+        if (i > 0) {
+            dJointID joint = dJointCreateDBall(world, 0);
+            dJointAttach(joint, body[i - 1], body[i]);
+            dJointSetDBallAnchor1(joint, x - 1, 0, 0);
+            dJointSetDBallAnchor2(joint, x, 0, 0);
+        }
+        kinetic[0] += kinetic_energy(body[i]);
+    }
+    for (int n = 0; n < 100; n++) {
+        dWorldStep(world, step);
+        for (int i = 1; i < N; i++) {
+            dVector3 apart;
+            dSubtractVectors3(apart, dBodyGetPosition(body[i]), dBodyGetPosition(body[i - 1]));
+            widest = fmax(widest, fabs(dCalcVectorLength3(apart) - 1));
+        }
+    }
+    for (int i = 0; i < N; i++) {
+        kinetic[1] += kinetic_energy(body[i]);
+    }
+    dWorldDestroy(world);
+    ck_assert_double_lt(widest, 2 * (sqrt(1 + turn * turn) - 1));
+    ck_assert_double_lt(kinetic[1], kinetic[0]);
+    ck_assert_double_gt(kinetic[1], 0.3 * kinetic[0]);
+}
+END_TEST
+
 // Something without mass stands in the way of a point of the body, and throws it back.
 static void throw_back(const pendulum *p, const double point[3], dJointGroupID group)
 {
@@ -561,7 +605,8 @@ int main(void)
     Suite *suite = suite_create("swings");
     dInitODE2(0);
     ADD_TESTS(suite, "joints", {swings_keep_their_energy, 3}, {whirls_keep_their_energy, 1},
-              {whirls_under_load_win_nothing, 1}, {rebounds_on_a_joint_win_little, 300});
+              {whirls_under_load_win_nothing, 1}, {rebounds_on_a_joint_win_little, 300},
+              {fast_bolas_do_not_collapse, 2});
     ADD_TESTS(suite, "loads", {winches_hoist, 15}, {jerks_spin_no_link, 9},
               {springs_carry_loads, 1}, {stops_catch_loads, 6}, {loads_fall_and_win_nothing, 12},
               {a_sudden_load_wins_little, 4});
