@@ -516,14 +516,31 @@ START_TEST(geoms_are_destroyed_before_the_step)
 }
 END_TEST
 
+// A program collides one geom with a space: what it reaches within the step is met.
+START_TEST(one_geom_meets_a_space_within_the_step)
+{
+    scene *s = open_scene("method=advance");
+    dGeomID ball = dCreateSphere(NULL, 0.1), wall = dCreateBox(s->space, 0.1, 4, 4);
+    dBodyID body = body_at(s, ball, -0.8, 0, 0);
+    dGeomSetPosition(wall, 0, 0, 0);
+    dBodySetLinearVel(body, 100, 0, 0);
+    dSpaceCollide2(ball, (dGeomID)s->space, s, touch);
+    ck_assert_int_eq(dWorldStep(s->world, STEP), 1);
+    ck_assert_double_eq_tol(dBodyGetPosition(body)[0], -0.15, 1e-4);
+    dGeomDestroy(ball);
+    close_scene(s);
+}
+END_TEST
+
 int main(void)
 {
     start_ode();
     dSetMessageHandler(quiet);
     Suite *suite = suite_create("method_advance");
     ADD_TESTS(suite, "rest", {shapes_rest, 4 * SHAPES}, {bodies_with_moved_geoms_rest, 1},
-              {inner_spaces_count, 1}, {heaps_go_no_farther_than_they_move, 6},
-              {meshes_are_flat, 4}, {sleeps_and_is_woken, 1}, {overlaps_end_before_sleep, 1},
+              {inner_spaces_count, 1}, {one_geom_meets_a_space_within_the_step, 1},
+              {heaps_go_no_farther_than_they_move, 6}, {meshes_are_flat, 4},
+              {sleeps_and_is_woken, 1}, {overlaps_end_before_sleep, 1},
               {wedged_box_does_not_creep, 1}, {wedged_bodies_sleep, 1}, {overlap_does_not_wake, 1},
               {sleeping_bodies_are_hit_without_overlap, 1},
               {sleeping_bodies_are_not_woken_from_a_distance, 1});
