@@ -14,50 +14,53 @@ static void rotate(double *a, double *b, double c, double s)
     *b = s * x + c * y;
 }
 
-// Makes the entry (p, q) of D zero, r the third index. Of D only the upper triangle counts.
-static inline void annihilate(double D[9], double V[9], int p, int q, double *rp, double *rq)
+// Numbers of their own, and no arrays: what is stored by one and read by two waits for the store.
+typedef struct axis {
+    double x, y, z;
+} axis;
+
+// Makes the entry pq of a symmetric matrix zero; r is its third row.
+static inline void annihilate(double *pp, double *qq, double *pq, double *rp, double *rq, axis *p,
+                              axis *q)
 {
-    double off = D[3 * p + q], ratio = (D[4 * q] - D[4 * p]) / (2 * off);
+    double off = *pq, ratio = (*qq - *pp) / (2 * off);
     double root = sqrt(ratio * ratio + 1), sum = fabs(ratio) + root;
     double t = copysign(1, ratio) / sum, c = sqrt(sum / (2 * root)), s = t * c; // |t| <= 1
-    D[4 * p] -= t * off;
-    D[4 * q] += t * off;
-    D[3 * p + q] = 0;
+    *pp -= t * off;
+    *qq += t * off;
+    *pq = 0;
     rotate(rp, rq, c, s);
-    for (int k = 0; k < 3; k++) {
-        rotate(V + 3 * p + k, V + 3 * q + k, c, s);
-    }
+    rotate(&p->x, &q->x, c, s);
+    rotate(&p->y, &q->y, c, s);
+    rotate(&p->z, &q->z, c, s);
 }
 
 void sprag_eigen3(const double A[9], double value[3], double vector[9])
 {
     enum { SWEEPS = 12 }; // five reach rounding
-    double D[9];
-    memcpy(D, A, sizeof D);
-    memset(vector, 0, 9 * sizeof *vector);
-    vector[0] = vector[4] = vector[8] = 1;
-    double least = DBL_EPSILON * (fabs(D[0]) + fabs(D[4]) + fabs(D[8]));
-    for (int i = 0; i < SWEEPS; i++) {
-        bool done = true;
-        if (fabs(D[1]) > least) {
-            annihilate(D, vector, 0, 1, &D[2], &D[5]);
+    double xx = A[0], xy = A[1], xz = A[2], yy = A[4], yz = A[5], zz = A[8];
+    axis x = {1, 0, 0}, y = {0, 1, 0}, z = {0, 0, 1};
+    double least = DBL_EPSILON * (fabs(xx) + fabs(yy) + fabs(zz));
+    bool done = false;
+    for (int i = 0; i < SWEEPS && !done; i++) {
+        done = true;
+        if (fabs(xy) > least) {
+            annihilate(&xx, &yy, &xy, &xz, &yz, &x, &y);
             done = false;
         }
-        if (fabs(D[2]) > least) {
-            annihilate(D, vector, 0, 2, &D[1], &D[5]);
+        if (fabs(xz) > least) {
+            annihilate(&xx, &zz, &xz, &xy, &yz, &x, &z);
             done = false;
         }
-        if (fabs(D[5]) > least) {
-            annihilate(D, vector, 1, 2, &D[1], &D[2]);
+        if (fabs(yz) > least) {
+            annihilate(&yy, &zz, &yz, &xy, &xz, &y, &z);
             done = false;
-        }
-        if (done) {
-            break;
         }
     }
-    for (int k = 0; k < 3; k++) {
-        value[k] = D[4 * k];
-    }
+    value[0] = xx, value[1] = yy, value[2] = zz;
+    vector[0] = x.x, vector[1] = x.y, vector[2] = x.z;
+    vector[3] = y.x, vector[4] = y.y, vector[5] = y.z;
+    vector[6] = z.x, vector[7] = z.y, vector[8] = z.z;
 }
 
 // B K B' is a cross product with the vector a, and |K|^2 = a.S a / det S, S = B B'.
