@@ -46,30 +46,38 @@ static bool is_isotropic_and_still(const sprag_friction *f)
            f->force[0] == f->force[1] && f->velocity[0] == 0 && f->velocity[1] == 0;
 }
 
+// Laws are of forces that push: friction in proportion to one that pulls turns round, too.
+static double sign_of(const sprag_friction *f, int axis, double normal_force)
+{
+    return normal_force < 0 && !f->force[axis] ? -1 : 1;
+}
+
 // Adds friction to the force of a point with velocity u. Returns its slope, N s/m.
 static double add_friction(const compliant_run *run, int guard, const double *normal,
                            double normal_force, const double *u, double *force)
 {
     const sprag_surface *surface = compliant_surface(run, guard);
-    double stiction = run->guards.law[guard].stiction;
+    const sprag_friction *slide = &surface->slide;
+    double stiction = run->guards.law[guard].stiction, N = fabs(normal_force);
     double frame[3][3], slip[2], along[2], slope;
-    if (is_isotropic_and_still(&surface->slide)) { // needs no tangents
+    if (is_isotropic_and_still(slide)) { // needs no tangents
         double sliding[3];
         memcpy(sliding, u, sizeof sliding);
         add_scaled(sliding, -dot3(u, normal), normal, 3);
         slip[0] = norm3(sliding);
         slip[1] = 0;
-        slope = sprag_surface_friction(&surface->slide, normal_force, stiction, slip, along, NULL);
-        add_scaled(force, -slope, sliding, 3);
+        slope = sprag_surface_friction(slide, N, stiction, slip, along, NULL);
+        add_scaled(force, -slope * sign_of(slide, 0, normal_force), sliding, 3);
         return slope;
     }
     sprag_contact_frame(normal, surface->direction, frame);
     for (int k = 0; k < 2; k++) {
-        slip[k] = dot3(frame[1 + k], u) - surface->slide.velocity[k];
+        slip[k] = dot3(frame[1 + k], u) - slide->velocity[k];
     }
-    slope = sprag_surface_friction(&surface->slide, normal_force, stiction, slip, along, NULL);
-    add_scaled(force, along[0], frame[1], 3);
-    add_scaled(force, along[1], frame[2], 3);
+    slope = sprag_surface_friction(slide, N, stiction, slip, along, NULL);
+    for (int k = 0; k < 2; k++) {
+        add_scaled(force, along[k] * sign_of(slide, k, normal_force), frame[1 + k], 3);
+    }
     return slope;
 }
 
@@ -105,14 +113,10 @@ static void set_force(const compliant_run *run, const double *x, int guard, int 
     double full = beyond ? 1 : fmin(1, deep / (COMPLIANT_FULL_DAMPING_DEPTH * c->deepest));
     double push = spring * damped - law->damping * full * apart;
     double N = c->share[i] * (beyond && deep < 0 ? push : fmax(0, push));
-    double sign = N < 0 ? -1 : 1; // laws are of forces that push
     for (int k = 0; k < 3; k++) {
-        c->force[i][k] = fabs(N) * n[k];
+        c->force[i][k] = N * n[k];
     }
-    double friction_slope = add_friction(run, guard, n, fabs(N), u, c->force[i]);
-    for (int k = 0; k < 3; k++) {
-        c->force[i][k] *= sign;
-    }
+    double friction_slope = add_friction(run, guard, n, N, u, c->force[i]);
     c->approach = i == 0 ? -apart : c->approach;
     if (rates) {
         add_rates(run, guard, c->at[i], spring, friction_slope, c);
