@@ -111,7 +111,11 @@ double sprag_derivative_add_row(const sprag_derivative *d, int row, const sprag_
         }
     }
     if (sprag_equation_yields(equation, rate)) {
-        gain = -slip / equation->yield;
+        const bool same = near->compliance == d->problem->row[row].compliance;
+        const double yield =
+            same ? equation->yield : sprag_row_yield(&d->scales.soft, d->problem, near);
+        gain = -slip / yield;
+        gain += same ? 0 : d->system.row_impulse[row] * (equation->yield / yield - 1);
     } else {
         sprag_equation bound = *equation;
         bound.lo = near->lo * step, bound.hi = near->hi * step;

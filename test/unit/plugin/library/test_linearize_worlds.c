@@ -41,6 +41,33 @@ START_TEST(friction_without_bound)
 }
 END_TEST
 
+// A thin body that hangs on a distance, whose anchors get inertia: how much follows its pose.
+static rig hang_on_distance(void)
+{
+    dMass mass;
+    rig s = open_rig("");
+    dBodyID rod = add_box(&s, false, 1, 0, 0, 2);
+    dMassSetBoxTotal(&mass, 1, 0.3, 0.02, 0.02);
+    dBodySetMass(rod, &mass);
+    dJointID joint = dJointCreateDHinge(s.world, 0);
+    dJointAttach(joint, rod, NULL);
+    dJointSetDHingeAxis(joint, 0.42, -0.89, -0.18);
+    dJointSetDHingeAnchor1(joint, 0, -0.16, 1.8);
+    dJointSetDHingeAnchor2(joint, 0.19, -0.12, 2.04);
+    set_motion(rod, 0, 0.35, 0, -0.9, 0.2, -0.2);
+    run(&s, 8);
+    s.make = hang_on_distance;
+    return s;
+}
+
+START_TEST(distance_under_load)
+{
+    rig s = hang_on_distance();
+    compare_with_differences(&s, 1e-5);
+    close_rig(&s);
+}
+END_TEST
+
 static const char *reason_of(const rig *s)
 {
     double A[144 * 4], B[72 * 4];
@@ -68,7 +95,7 @@ static Suite *worlds_suite(void)
 {
     Suite *suite = suite_create("linearize_worlds");
     ADD_TESTS(suite, "worlds", {joints_in_a_row, 14}, {friction_without_bound, 4},
-              {steps_of_another_problem, 1});
+              {distance_under_load, 1}, {steps_of_another_problem, 1});
     return suite;
 }
 
