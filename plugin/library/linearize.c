@@ -331,11 +331,13 @@ static bool make_component(component *c, whole *all, int leader)
     c->asked = SPRAG_TAKE(scratch, n * n, bool);
     c->change = SPRAG_TAKE(scratch, n, double[6]);
     c->link = SPRAG_TAKE(scratch, joints, link);
-    c->near_joint = SPRAG_TAKE(scratch, joints, dJointID);
-    c->near_body = SPRAG_TAKE(scratch, n, dBodyID);
-    c->near_index = SPRAG_TAKE(scratch, n, int);
-    c->near_contact = SPRAG_TAKE(scratch, joints, int);
-    c->in_near = SPRAG_TAKE(scratch, n, bool);
+    c->near_contact = SPRAG_TAKE_RAW(scratch, joints, sprag_contact);
+    c->near_joint = SPRAG_TAKE_RAW(scratch, joints, dJointID);
+    c->near_key = SPRAG_TAKE_RAW(scratch, joints, ode_warm_key);
+    c->near_index = SPRAG_TAKE_RAW(scratch, joints, int);
+    c->contact_body = SPRAG_TAKE_RAW(scratch, n, sprag_body);
+    c->contact_body_of = SPRAG_TAKE_RAW(scratch, n, int);
+    c->number_of = SPRAG_TAKE_RAW(scratch, n, int);
     return !scratch->failed;
 }
 

@@ -19,17 +19,8 @@ static const double DISPLACEMENT = 1e-7;
 
 static const char *const comes_or_goes =
     "a contact or a joint's row comes or goes with the slightest motion";
-static const char *const contact_goes = "a contact goes with the slightest motion";
-static const char *const not_pulled = "no memory, or a state that is not finite";
-
-enum { ALL = -1 }; // in place of a colour
 
 // ---- bodies and joints
-
-static bool is_of(const component *c, int body, int colour)
-{
-    return colour == ALL || (body >= 0 && c->of[body]->colour == colour);
-}
 
 static bool rows_are_same(const sprag_row *a, const sprag_row *b)
 {
@@ -58,7 +49,7 @@ static void take_row(component *c, int i, const sprag_row *near, int colour, int
     }
     const double slip = sprag_derivative_add_row(&c->derivative, i, near, c->change);
     for (int side = 0; side < 2; side++) {
-        if (is_of(c, near->body[side], colour)) {
+        if (linearize_is_of(c, near->body[side], colour)) {
             c->slip[i][side][state] = slip / DISPLACEMENT;
         }
     }
@@ -85,7 +76,7 @@ static void move_link(component *c, const link *l, int colour, int state)
         sprag_row *row = &c->near.row[i];
         for (int side = 0; side < 2; side++) {
             const sprag_row_slopes *s = &l->slopes[i - l->row][side];
-            if (row->body[side] < 0 || !is_of(c, row->body[side], colour)) {
+            if (row->body[side] < 0 || !linearize_is_of(c, row->body[side], colour)) {
                 continue;
             }
             for (int k = 0; k < 6; k++) {
@@ -104,7 +95,8 @@ static bool ask_links(component *c, int colour, int state)
     sprag_row row[ODE_ROWS_MAX];
     for (int j = 0; j < c->links; j++) {
         const link *l = &c->link[j];
-        bool here = is_of(c, l->body[0], colour) || is_of(c, l->body[1], colour);
+        bool here =
+            linearize_is_of(c, l->body[0], colour) || linearize_is_of(c, l->body[1], colour);
         here &= state < VELOCITY || l->has_velocity;
         if (l->slopes && c->is_tight) {
             move_link(c, l, colour, state);
@@ -132,14 +124,10 @@ static void ask_bodies(component *c, int colour, int state)
     dVector3 gravity;
     dWorldGetGravity(c->world->id, gravity);
     for (int i = 0; i < c->bodies; i++) {
-        const bool here = is_of(c, i, colour) && state >= TURN && c->is_tight;
-        if (here || c->has_pushes) {
-            sprag_body near;
-            sprag_ode_pull_body(&near, c->body[i], gravity, c->step);
-            if (c->is_tight) {
-                c->near.body[i] = near;
-            } else {
-                take_body(c, i, &near);
+        if ((linearize_is_of(c, i, colour) && state >= TURN) || c->has_pushes) {
+            sprag_ode_pull_body(&c->near.body[i], c->body[i], gravity, c->step);
+            if (c->has_pushes && !c->is_tight) {
+                take_body(c, i, &c->near.body[i]);
             }
         }
         sprag_ode_set_accumulators(c->body[i], c->pulled.force[i]);
@@ -158,7 +146,7 @@ static const char *add_loads(component *c)
     near->stiffened_distance = none.stiffened_distance, near->stiffened_distances = 0;
     sprag_ode_stiffen(near, c->world->warm_start, c->trial_scratch);
     if (c->trial_scratch->failed) {
-        return not_pulled;
+        return linearize_not_pulled;
     }
     return near->problem.rows != c->pulled.problem.rows ? comes_or_goes
            : sprag_ode_arcs_differ(&c->pulled, near)
@@ -166,8 +154,7 @@ static const char *add_loads(component *c)
                : NULL;
 }
 
-// Adds the change of the residual by the problem near with its loads, and takes the displacement
-// out of it.
+// Adds the change of the residual by the problem near with its loads.
 static const char *take_near(component *c, int colour, int state)
 {
     ode_problem *near = &c->near;
@@ -178,9 +165,16 @@ static const char *take_near(component *c, int colour, int state)
     for (int i = 0; i < near->problem.rows && !why; i++) {
         take_row(c, i, &near->row[i], colour, state);
     }
-    memcpy(near->body, c->alone_body, (size_t)c->bodies * sizeof *near->body);
-    memcpy(near->row, c->alone_row, (size_t)near->joint_rows * sizeof *near->row);
     return why;
+}
+
+// Takes displacements and loads out of the problem near.
+static void reset_near(component *c)
+{
+    memcpy(c->near.body, c->alone_body, (size_t)c->bodies * sizeof *c->near.body);
+    if (c->is_tight) {
+        memcpy(c->near.row, c->alone_row, (size_t)c->near.joint_rows * sizeof *c->near.row);
+    }
 }
 
 // Of each joint in the problem.
@@ -218,13 +212,11 @@ static const char *ask_tight(component *c)
 {
     const size_t bodies = (size_t)c->bodies, rows = (size_t)c->pulled.joint_rows,
                  most = rows + 2 * (size_t)c->pulled.distances;
-    c->near = c->pulled;
-    c->near.body = SPRAG_TAKE_RAW(c->scratch, bodies, sprag_body);
     c->near.row = SPRAG_TAKE_RAW(c->scratch, most, sprag_row);
     c->alone_body = SPRAG_TAKE_RAW(c->scratch, bodies, sprag_body);
     c->alone_row = SPRAG_TAKE_RAW(c->scratch, most, sprag_row);
     if (c->scratch->failed) {
-        return not_pulled;
+        return linearize_not_pulled;
     }
     if (!ask_links(c, ALL, POSITION)) {
         return comes_or_goes;
@@ -242,84 +234,17 @@ static const char *find_alone(component *c)
     c->is_tight = pulled->stiffened_bodies > 0 || pulled->stiffened_distances > 0 || pulled->arcs;
     c->alone_body = pulled->body;
     c->alone_row = pulled->row;
+    c->near = *pulled;
+    c->near.body = SPRAG_TAKE_RAW(c->scratch, c->bodies, sprag_body);
+    c->index.state = SPRAG_TAKE_RAW(c->scratch, c->bodies, ode_state);
+    if (c->scratch->failed) {
+        return linearize_not_pulled;
+    }
     const char *why = c->is_tight ? ask_tight(c) : NULL;
-    return why || find_slopes(c) ? why : not_pulled;
-}
-
-// ---- contacts
-
-// The contacts of the bodies of a colour as an island of their own. index: of the component.
-static ode_island island_of_contacts(component *c, int colour, int *index)
-{
-    ode_island island = {.body = c->near_body, .joint = c->near_joint};
-    bool *in = c->in_near;
-    memset(in, 0, (size_t)c->bodies * sizeof *in);
-    for (int i = 0; i < c->contacts; i++) {
-        const int *body = c->contact[i].body;
-        if (is_of(c, body[0], colour) || is_of(c, body[1], colour)) {
-            c->near_joint[island.joints++] = c->contact[i].joint;
-            for (int side = 0; side < 2; side++) {
-                if (body[side] >= 0 && !in[body[side]]) {
-                    in[body[side]] = true;
-                    index[island.bodies] = body[side];
-                    c->near_body[island.bodies++] = c->body[body[side]];
-                }
-            }
-        }
+    if (!why) {
+        reset_near(c);
     }
-    return island;
-}
-
-// Finds which contacts of the problem those of an island are. false: they are others.
-static bool find_contacts(component *c, const ode_problem *trial)
-{
-    int found = 0;
-    for (int i = 0; i < c->pulled.problem.contacts; i++) {
-        bool is_here = found < trial->problem.contacts &&
-                       trial->contact_joint[found] == c->pulled.contact_joint[i];
-        if (is_here) {
-            c->near_contact[found++] = i;
-        }
-    }
-    return found == trial->problem.contacts;
-}
-
-static const char *add_moved_contacts(component *c, int colour)
-{
-    ode_problem trial;
-    const world_state *w = c->world;
-    const ode_island island = island_of_contacts(c, colour, c->near_index);
-    if (island.joints == 0) {
-        return NULL;
-    }
-    for (int i = 0; i < c->contacts; i++) {
-        const int *body = c->contact[i].body;
-        bool moves = is_of(c, body[0], colour) || is_of(c, body[1], colour);
-        if (moves && !linearize_move_contact(&c->contact[i])) {
-            return contact_goes;
-        }
-    }
-    sprag_scratch_reset(c->trial_scratch);
-    sprag_result result = sprag_ode_pull(&trial, w->id, &island, c->step, &w->settings.stiffness,
-                                         w->warm_start, c->trial_scratch);
-    if (result == SPRAG_OK && !find_contacts(c, &trial)) {
-        return comes_or_goes;
-    }
-    if (result == SPRAG_OK) {
-        result = sprag_derivative_add_contacts(&c->derivative, &trial.problem, c->near_index,
-                                               c->near_contact, c->trial_scratch, c->change);
-    }
-    return result == SPRAG_OK ? NULL : not_pulled;
-}
-
-// Adds the change of the residual by the contacts of a colour.
-static const char *add_contacts(component *c, int colour)
-{
-    const char *why = add_moved_contacts(c, colour);
-    for (int i = 0; i < c->contacts; i++) {
-        linearize_restore_contact(&c->contact[i]);
-    }
-    return why;
+    return why || find_slopes(c) ? why : linearize_not_pulled;
 }
 
 // ---- columns of X
@@ -342,7 +267,7 @@ static const char *ask_state(component *c, int colour, int state)
     double way[STATES] = {0};
     way[state] = DISPLACEMENT;
     for (int i = 0; i < c->bodies; i++) {
-        if (is_of(c, i, colour)) {
+        if (linearize_is_of(c, i, colour)) {
             linearize_displace(c->of[i], way);
         }
     }
@@ -351,10 +276,11 @@ static const char *ask_state(component *c, int colour, int state)
     ask_bodies(c, colour, state);
     why = why || !c->is_tight ? why : take_near(c, colour, state);
     if (!why && (state < VELOCITY || !c->is_plain)) {
-        why = add_contacts(c, colour);
+        why = linearize_add_contacts(c, colour);
     }
+    reset_near(c);
     for (int i = 0; i < c->bodies; i++) {
-        if (is_of(c, i, colour)) {
+        if (linearize_is_of(c, i, colour)) {
             linearize_put_back(c->of[i]);
             take_column(c, i, state);
         }
@@ -430,7 +356,9 @@ static const char *ask_velocities(component *c)
         }
         linearize_displace(c->of[i], way);
     }
-    const char *why = add_contacts(c, ALL);
+    ask_bodies(c, ALL, VELOCITY);
+    const char *why = linearize_add_contacts(c, ALL);
+    reset_near(c);
     for (int j = 0; j < c->links && !why; j++) {
         link *l = &c->link[j];
         sprag_row row[ODE_ROWS_MAX];

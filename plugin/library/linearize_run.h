@@ -6,7 +6,7 @@
 #include "island.h"
 #include "world.h"
 
-enum { KNOWN = -2 };
+enum { ALL = -1, KNOWN = -2 }; // in place of a colour
 enum { STATES = 12, POSITION = 0, TURN = 3, VELOCITY = 6, SPIN = 9, FORCES = 6 };
 
 typedef struct subject {
@@ -53,7 +53,7 @@ typedef struct component {
     ode_problem pulled;
     sprag_derivative derivative;
     // of linearize_ask.c:
-    ode_problem near;       // the problem of displaced bodies, without contacts
+    ode_problem near;       // the problem of displaced bodies; rows: if is_tight
     sprag_body *alone_body; // as ODE gives them where nothing is displaced, before loads are known
     sprag_row *alone_row;
     bool is_tight;       // loads change bodies or rows
@@ -64,10 +64,12 @@ typedef struct component {
     double *X; // 6 rows a body of 12 columns a body: minus the derivatives of the residual by the
                // states of neighbours; others are not set
     // of displaced contacts:
+    sprag_contact *near_contact;
     dJointID *near_joint;
-    dBodyID *near_body;
-    int *near_index, *near_contact; // which bodies and contacts of the problem they are
-    bool *in_near;                  // bodies
+    ode_warm_key *near_key;
+    int *near_index;                  // which of the problem's
+    sprag_body *contact_body;         // bodies of these contacts
+    int *contact_body_of, *number_of; // which of the problem's; of the problem's, or -1
 } component;
 
 // Of X: of a body's residual by the states of another.
@@ -95,7 +97,20 @@ bool linearize_read_contact(contact *c);
 bool linearize_move_contact(const contact *c);
 void linearize_restore_contact(const contact *c);
 
+// ---- linearize_contacts.c
+
+// Adds the change of the residual by the contacts of a colour, where they are now, and takes these
+// back. NULL, or the reason why there are no derivatives.
+const char *linearize_add_contacts(component *c, int colour);
+
 // ---- linearize_ask.c
+
+static const char linearize_not_pulled[] = "no memory, or a state that is not finite";
+
+static inline bool linearize_is_of(const component *c, int body, int colour)
+{
+    return colour == ALL || (body >= 0 && c->of[body]->colour == colour);
+}
 
 // Sets X; if the component is plain, without the columns of linear velocities. NULL, or the reason
 // why there are no derivatives.

@@ -49,7 +49,7 @@ void sprag_derivative_add_body(const sprag_derivative *d, int body, const sprag_
                                double change[6]);
 double sprag_derivative_add_row(const sprag_derivative *d, int row, const sprag_row *near,
                                 double (*change)[6]);
-// near: some bodies with all contacts among them; its rows do not count. body, contact: which of
+// near: some bodies with contacts among them; its rows do not count. body, contact: which of
 // the problem's they are. SPRAG_OK, SPRAG_NO_MEMORY.
 sprag_result sprag_derivative_add_contacts(const sprag_derivative *d, const sprag_problem *near,
                                            const int *body, const int *contact,

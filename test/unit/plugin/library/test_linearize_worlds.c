@@ -68,6 +68,37 @@ START_TEST(distance_under_load)
 }
 END_TEST
 
+// A body of a thin rod's inertia that a ball joint holds in a floor: the inertia that the load
+// adds counts for the contact, too.
+static rig touch_under_load(void)
+{
+    static const double pull[3] = {2.5, 2.3, 1.2}; // N
+    dMass mass;
+    rig s = open_rig("");
+    s.surface.mu = 0.7;
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    dBodyID rod = add_box(&s, false, 1, 0, -0.08, 0.158);
+    dMassSetBoxTotal(&mass, 1.65, 0.3, 0.02, 0.02);
+    dBodySetMass(rod, &mass);
+    dGeomSetBody(dCreateCapsule(s.space, 0.08, 0.3), rod);
+    dJointID joint = dJointCreateBall(s.world, 0);
+    dJointAttach(joint, rod, NULL);
+    dJointSetBallAnchor(joint, 0.04, 0.08, 0.213);
+    memcpy(s.force[0], pull, sizeof pull);
+    set_motion(rod, 0.8, 0.8, 0, -0.5, -0.3, 0.1);
+    run(&s, 8);
+    s.make = touch_under_load;
+    return s;
+}
+
+START_TEST(contact_under_load)
+{
+    rig s = touch_under_load();
+    compare_with_differences(&s, 1e-5);
+    close_rig(&s);
+}
+END_TEST
+
 static const char *reason_of(const rig *s)
 {
     double A[144 * 4], B[72 * 4];
@@ -95,7 +126,7 @@ static Suite *worlds_suite(void)
 {
     Suite *suite = suite_create("linearize_worlds");
     ADD_TESTS(suite, "worlds", {joints_in_a_row, 14}, {friction_without_bound, 4},
-              {distance_under_load, 1}, {steps_of_another_problem, 1});
+              {distance_under_load, 1}, {contact_under_load, 1}, {steps_of_another_problem, 1});
     return suite;
 }
 
