@@ -346,6 +346,10 @@ static void set_slider_stop(const rows_of_joint *r, int i, double k)
     }
 }
 
+// rad: below, the turn of a hinge is about its axis. ODE's angle has a kink at 0: turns across the
+// axis change it by their size, with the sign of what is along the axis, which no matrix has.
+static const double LEAST_TURN = 1e-6;
+
 // ODE's angle of a hinge is that of the whole turn between the bodies, which a turn g follows:
 // about the axis a0, and from a0 to a1. Its quaternion is (c0 c1, c0 s1 a0 + s0 c1 n + s0 s1 n x
 // a0), n across both axes, with the cosines and sines of half the angles from a0 to a1 and about
@@ -365,7 +369,7 @@ static void find_turn_of_hinge(const rows_of_joint *r, double g[3])
     add_scaled(g, s1 / (2 * c0 * square * r->k), part, 3);
     const double length = norm3(g);
     for (int k = 0; k < 3; k++) {
-        g[k] = length > 0 ? g[k] / copysign(length, turn) : axis[0][k] / r->k;
+        g[k] = fabs(turn) > LEAST_TURN ? g[k] / copysign(length, turn) : axis[0][k] / r->k;
     }
 }
 

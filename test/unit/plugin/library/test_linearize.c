@@ -165,6 +165,28 @@ START_TEST(stops_are_known)
 }
 END_TEST
 
+// A hinge locked at 0, where rounding is all that is left of its turn, has the derivatives of one
+// that is locked beside it.
+START_TEST(hinges_are_locked_at_zero)
+{
+    enum { SIZE = STATES * STATES * 4 };
+    double A[2][SIZE], B[STATES * 6 * 4];
+    for (int i = 0; i < 2; i++) {
+        rig s = open_rig("");
+        dBodyID a = add_box(&s, false, 1, 0.3, 0.1, 2), b = add_box(&s, false, 2, -0.2, 0.3, 2.1);
+        set_stops(add_joint(&s, dJointTypeHinge, a, b), 1e-4 * i, 1e-4 * i);
+        set_motion(a, 0.3, -0.5, 0.3, 0.7, -0.4, _i * 0.1);
+        run(&s, 150);
+        prepare(&s);
+        ck_assert_msg(sprag_world_linearize(s.world, H, s.body, 2, A[i], B), "%s", sprag_error());
+        close_rig(&s);
+    }
+    for (int i = 0; i < SIZE; i++) {
+        ck_assert_double_eq_tol(A[1][i], A[0][i], 5e-4);
+    }
+}
+END_TEST
+
 // Rods of three welded boxes under a load that draws them tight: the inertia of a rod is shared by
 // boxes that no joint joins.
 static rig hang_rods(void)
@@ -770,10 +792,10 @@ static Suite *linearize_suite(void)
 {
     Suite *suite = suite_create("linearize");
     ADD_TESTS(suite, "differences", {flight, 1}, {chains, 6}, {joints_off_their_place, 50},
-              {known_rows_are_not_asked_for, 1}, {stops_are_known, 12}, {bodies_under_load, 2},
-              {motor_at_a_stop, 1}, {arcs_begin_and_end, 1}, {boxes_on_a_plane, 2},
-              {softness_follows_effort, 1}, {ball_on_a_box, 1}, {arm_on_the_floor, 2},
-              {leaves_no_trace, 2});
+              {known_rows_are_not_asked_for, 1}, {stops_are_known, 12},
+              {hinges_are_locked_at_zero, 4}, {bodies_under_load, 2}, {motor_at_a_stop, 1},
+              {arcs_begin_and_end, 1}, {boxes_on_a_plane, 2}, {softness_follows_effort, 1},
+              {ball_on_a_box, 1}, {arm_on_the_floor, 2}, {leaves_no_trace, 2});
     ADD_TESTS(suite, "ess", {ess_flight, 1}, {ess_slides, 2}, {ess_groups, 2}, {ess_at_a_kink, 1},
               {ess_leaves_no_trace, 1}, {ess_reasons, 1}, {ess_events, 8});
     ADD_TESTS(suite, "other", {closed_forms, 1}, {regulator_of_the_model, 1}, {reasons_are_told, 1},
