@@ -352,11 +352,13 @@ sprag_result advance_scan(advance_run *run, double reach)
 }
 
 // m, that the certified gap does not fall below: the level, or half the gap of bodies that fit more
-// tightly, as far as rounding does not take it for an overlap.
+// tightly, and never what counts as an overlap: the pair would be let through.
 static double level_of(const advance_run *run, double gap)
 {
-    double least = fmin(advance_least_level * run->level, gap - advance_level_margin * run->level);
-    return fmin(run->level, fmax(least, 0.5 * gap));
+    double margin = advance_level_margin * run->level;
+    double least = fmin(advance_least_level * run->level, gap - margin);
+    double open = fmin(advance_overlap_level * run->level + margin, gap);
+    return fmin(run->level, fmax(fmax(least, open), 0.5 * gap));
 }
 
 static void certificate_of(advance_run *run, int pair, double horizon, sprag_certificate *to)
