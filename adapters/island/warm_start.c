@@ -242,6 +242,16 @@ static bool is_known(const table *last, int run)
     return run >= 0 && last->run[run].total <= NEAREST_OF;
 }
 
+// Those of contacts that were asked about before, as displaced ones of a linearization.
+static void forget_successors(table *last, int run)
+{
+    for (int r = run; r >= 0; r = last->run[r].older) {
+        for (int i = r; i < r + last->run[r].count; i++) {
+            last->entry[i].nearest = dInfinity;
+        }
+    }
+}
+
 // Gives every stored force to the contact that is nearest now. So the sum of a pair's forces stays
 // the same when its number of contacts changes.
 static void find_successors(table *last, const ode_warm_key *key, dJointID joint)
@@ -275,6 +285,11 @@ void sprag_ode_warm_start_contacts(ode_warm_start *warm, ode_warm_key *key, cons
                                    sprag_contact *contact, int contacts)
 {
     find_pairs(&warm->last, key, contacts);
+    for (int i = 0; i < contacts; i++) {
+        if (is_known(&warm->last, key[i].run) && (i == 0 || key[i].run != key[i - 1].run)) {
+            forget_successors(&warm->last, key[i].run);
+        }
+    }
     for (int i = 0; i < contacts; i++) {
         if (is_known(&warm->last, key[i].run)) {
             find_successors(&warm->last, &key[i], joint[i]);
@@ -328,7 +343,7 @@ static void store(table *now, int i, int *first, const uintptr_t key[3], const e
 static void store_contact(table *now, int i, int *first, const ode_warm_key *key,
                           const sprag_contact *contact, const double force[6])
 {
-    entry e = {.nearest = dInfinity};
+    entry e = {.successor = NULL};
     memcpy(e.position, key->position, sizeof e.position);
     for (int k = 0; k < 3; k++) {
         add_scaled(e.force, key->sign * force[k], contact->frame[k], 3);

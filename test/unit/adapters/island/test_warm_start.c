@@ -108,11 +108,7 @@ START_TEST(forces_of_a_pair_go_to_the_nearest)
     for (int i = 0; i < 3; i++) {
         ck_assert_double_eq_tol(contact[i].guess[0], expected[i], 1e-12);
     }
-    sprag_ode_warm_start_next_step(memory);
-    for (int i = 0; i < 3; i++) {
-        remember(memory, contact_at(&t, a, b, was[i]), force[i]);
-    }
-    sprag_ode_warm_start_next_step(memory);
+    // Whatever has been asked before, as of displaced contacts, which are nearer.
     ck_assert_double_eq_tol(recall(memory, contact_at(&t, a, b, 9)), 70, 1e-12);
     sprag_ode_warm_start_free(memory);
     dGeomDestroy(a);
