@@ -69,25 +69,6 @@ static bool ask_link(const component *c, const link *l, sprag_row row[ODE_ROWS_M
     return rows == l->rows;
 }
 
-// Displaces the rows of a link whose slopes are known, in the problem near.
-static void move_link(component *c, const link *l, int colour, int state)
-{
-    for (int i = l->row; i < l->row + l->rows && state < VELOCITY; i++) {
-        sprag_row *row = &c->near.row[i];
-        for (int side = 0; side < 2; side++) {
-            const sprag_row_slopes *s = &l->slopes[i - l->row][side];
-            if (row->body[side] < 0 || !linearize_is_of(c, row->body[side], colour)) {
-                continue;
-            }
-            for (int k = 0; k < 6; k++) {
-                row->jacobian[0][k] += DISPLACEMENT * s->jacobian[0][k][state];
-                row->jacobian[1][k] += DISPLACEMENT * s->jacobian[1][k][state];
-            }
-            row->bias += DISPLACEMENT * s->bias[state];
-        }
-    }
-}
-
 // Finds the rows of the joints of the bodies of a colour, which have another state. Without loads
 // each is taken alone.
 static bool ask_links(component *c, int colour, int state)
@@ -98,9 +79,6 @@ static bool ask_links(component *c, int colour, int state)
         bool here =
             linearize_is_of(c, l->body[0], colour) || linearize_is_of(c, l->body[1], colour);
         here &= state < VELOCITY || l->has_velocity;
-        if (l->slopes && c->is_tight) {
-            move_link(c, l, colour, state);
-        }
         if (l->slopes || (!here && !c->has_pushes)) {
             continue;
         }
@@ -190,10 +168,11 @@ static void find_rows(component *c)
     }
 }
 
-// Finds which rows have slopes that are known. false: no memory.
+// Finds which rows have slopes that are known. Loads are by the forces of single rows, and so by
+// how ODE turns the axes of a plane, of which slopes know the plane alone. false: no memory.
 static bool find_slopes(component *c)
 {
-    for (int j = 0; j < c->links; j++) {
+    for (int j = 0; j < c->links && !c->is_tight; j++) {
         link *l = &c->link[j];
         l->slopes = SPRAG_TAKE_RAW(c->scratch, l->rows, *l->slopes);
         if (!l->slopes) {

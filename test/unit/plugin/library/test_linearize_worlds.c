@@ -99,6 +99,35 @@ START_TEST(contact_under_load)
 }
 END_TEST
 
+// A thin body off its place on a joint whose rows span planes: its load is by the force of each
+// row.
+static int loaded_type;
+
+static rig hold_off_place(void)
+{
+    dMass mass;
+    rig s = open_rig("");
+    dBodyID a = add_box(&s, false, 2, 0.3, 0.1, 2), b = add_box(&s, false, 1, -0.2, 0.3, 2.1);
+    dMassSetBoxTotal(&mass, 1, 0.3, 0.02, 0.02);
+    dBodySetMass(b, &mass);
+    add_joint(&s, loaded_type, b, a);
+    dBodySetPosition(b, -0.13, 0.36, 2.02);
+    dBodySetQuaternion(b, (const dQuaternion){1, 0.08, -0.05, 0.06});
+    set_motion(a, 0.3, -0.5, 0.3, 0.7, -0.4, 0.9);
+    run(&s, 1);
+    s.make = hold_off_place;
+    return s;
+}
+
+START_TEST(loads_of_rows_in_a_plane)
+{
+    loaded_type = (const int[]){dJointTypeHinge, dJointTypeSlider, dJointTypeHinge2}[_i];
+    rig s = hold_off_place();
+    compare_with_differences(&s, 1e-5);
+    close_rig(&s);
+}
+END_TEST
+
 static const char *reason_of(const rig *s)
 {
     double A[144 * 4], B[72 * 4];
@@ -126,7 +155,8 @@ static Suite *worlds_suite(void)
 {
     Suite *suite = suite_create("linearize_worlds");
     ADD_TESTS(suite, "worlds", {joints_in_a_row, 14}, {friction_without_bound, 4},
-              {distance_under_load, 1}, {contact_under_load, 1}, {steps_of_another_problem, 1});
+              {distance_under_load, 1}, {contact_under_load, 1}, {loads_of_rows_in_a_plane, 3},
+              {steps_of_another_problem, 1});
     return suite;
 }
 
