@@ -366,7 +366,8 @@ static void point_at(const sprag_side *side, const double local[3], double t, do
 }
 
 // The point of a rim is followed as if the cylinder did not spin about its axis: that moves the
-// shape as the spin does, while a point that spins is near the plane for a moment only.
+// shape as the spin does, while a point that spins is near the plane for a moment only. The safe
+// time is that of the points themselves.
 static void blocking_point_at(const sprag_approach *a, const sprag_plane *plane, int b, double t,
                               double point[3])
 {
