@@ -261,10 +261,10 @@ sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem,
     for (int i = 0; i < system->equations; i++) {
         prepare_equation(system, &assembly, i);
     }
-    int cones = 0;
+    system->cones = 0; // two axes alike are one
     for (int i = 0; i < system->points; i++) {
-        prepare_point(system, &assembly, i, cones);
-        cones += system->point[i].cones;
+        prepare_point(system, &assembly, i, system->cones);
+        system->cones += system->point[i].cones;
     }
     *node_of = assembly.node_of;
     return SPRAG_OK;
