@@ -267,8 +267,10 @@ static double solve(sprag_ess_run *run, int guard, int place, double tolerance, 
 {
     const sprag_guards *g = &run->guards;
     bracket again, *b = place < run->group.room ? &run->queue.bracket[place] : &again;
-    if (b == &again) {
-        bracket_guard(run, guard, b);
+    if (b == &again && !bracket_guard(run, guard, b)) {
+        *slope = 0; // it was there before: the run has ended since
+        *edge = false;
+        return 1;
     }
     probe p = {run, guard, sprag_guards_side(g, guard), b->edge ? -g->eps[guard] : 0};
     double part = root(&p, b, b->edge ? SPRAG_ESS_EXACT : tolerance);
