@@ -214,9 +214,12 @@ static void remember_forces(task *t, int choice, const plan *p)
     char *found;
     size_t length;
     world_state *w = t->world;
-    if (t->settings->method->ours && t->settings->method != w->settings.method &&
-        child_run(remember, t, p->patience, &found, &length) == SAMPLE_TAKEN) {
-        keep_memory(w, choice, found, length, 0);
+    if (t->settings->method->ours && t->settings->method != w->settings.method) {
+        if (child_run(remember, t, p->patience, &found, &length) == SAMPLE_TAKEN) {
+            keep_memory(w, choice, found, length, 0);
+        } else {
+            free(found);
+        }
     }
 }
 

@@ -304,8 +304,7 @@ static void mix_steps(bool throws)
         (i == 1 && !throws ? dWorldQuickStep : dWorldStep)(s.world, 0.01);
     }
     printf("%.12f\n", (double)dBodyGetPosition(cube)[2]);
-    dSpaceDestroy(s.space);
-    dWorldDestroy(s.world);
+    close_scene(&s);
 }
 
 static void float_cube(void)
@@ -328,8 +327,7 @@ static void float_cube(void)
         printf("%.6f %.6f %.6f %.6f\n", (double)height[late][0], (double)height[late][1],
                (double)turn[late][0], (double)turn[late][1]);
     }
-    dSpaceDestroy(s.space);
-    dWorldDestroy(s.world);
+    close_scene(&s);
 }
 
 static scene last;
