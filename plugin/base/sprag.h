@@ -37,9 +37,16 @@ extern "C" {
 // sprag_error() then says which.
 SPRAG_API int sprag_world_configure(dWorldID world, const char *options);
 
-// One line on why the last sprag_world_configure, sprag_world_stats or sprag_world_linearize of
-// this thread returned 0; "" if it returned 1. The text is valid until the thread's next call of
-// one of them.
+// Forgets what sprag keeps of a world from step to step: the forces from which a step starts, and
+// what it has measured of contacts and loads. The next step then follows from the bodies, joints
+// and geoms alone. For a program that puts a state back and steps again, as predictive control
+// does: without this call the second motion may differ from the first as much as two solves within
+// their tolerance do. Options and statistics stay. Returns 1; 0 if the world is NULL, a callback
+// calls it within a step of the world, or memory is lacking: then nothing is forgotten.
+SPRAG_API int sprag_world_forget(dWorldID world);
+
+// One line on why the last call of this thread that may fail returned 0; "" if it returned 1. The
+// text is valid until the thread's next such call.
 SPRAG_API const char *sprag_error(void);
 
 // Steps the world by its method, in place of dWorldStep; under method=ode it is dWorldStep. For

@@ -54,6 +54,20 @@ int sprag_world_configure(dWorldID world, const char *options)
     return world_update_record(w) ? 1 : fail(name, "no memory");
 }
 
+int sprag_world_forget(dWorldID world)
+{
+    static const char name[] = "sprag_world_forget";
+    error[0] = '\0';
+    if (!world) {
+        return fail(name, "the world is NULL");
+    }
+    world_state *w = world_find(world);
+    if (w && step_guard_is_within(w, __builtin_frame_address(0))) {
+        return fail(name, within_step);
+    }
+    return !w || world_forget_steps(w) ? 1 : fail(name, "no memory");
+}
+
 int sprag_world_step(dWorldID world, dReal step)
 {
     void *other = sprag_ode_runtime_redirect(world, __builtin_return_address(0), "dWorldStep");

@@ -192,6 +192,18 @@ void world_forget(dWorldID id)
     }
 }
 
+bool world_forget_steps(world_state *w)
+{
+    ode_warm_start *none = sprag_ode_warm_start_make();
+    if (none) {
+        sprag_ode_warm_start_free(w->warm_start);
+        w->warm_start = none;
+        frame_state_free(w->frame);
+        w->frame = NULL;
+    }
+    return none;
+}
+
 bool world_update_record(world_state *w)
 {
     pthread_mutex_lock(&lock);

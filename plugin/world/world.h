@@ -77,6 +77,9 @@ world_state *world_find(dWorldID id); // NULL: no state
 // To be called when a world is destroyed: the next world may get the same address.
 void world_forget(dWorldID id);
 
+// Forgets what is kept from step to step. false: no memory; then nothing is forgotten.
+bool world_forget_steps(world_state *world);
+
 // To be called when the method of a world may have changed. false: no memory.
 bool world_update_record(world_state *world);
 
