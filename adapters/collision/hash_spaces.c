@@ -1,4 +1,4 @@
-// Pairs of geoms that ODE's hash spaces miss.
+// Pairs of geoms in ODE's hash spaces: their order, and those that ODE misses.
 //
 // A hash space sorts bounding boxes into cells as large as the larger box of a pair, and keeps
 // cells in a table at the index 1000 level + 100 x + 10 y + z, modulo its size. ODE 0.16 takes the
@@ -63,22 +63,43 @@ static bool may_wrap(const box *of)
                  cell(of, 4, level));
 }
 
-// levels: least and most of the space. false: the geom is not in the table.
-static bool set_box(box *to, dGeomID geom, const int levels[2])
+// levels: least and most of the space. One more than the most: the geom is not in the table.
+static int level_of(const dReal bounds[6], const int levels[2])
 {
     double side = 0;
+    int level;
+    for (int k = 0; k < 3; k++) {
+        side = fmax(side, bounds[2 * k + 1] - bounds[2 * k]);
+    }
+    frexp(side, &level);
+    level = level > levels[0] ? level : levels[0];
+    return isfinite(side) && level <= levels[1] ? level : levels[1] + 1;
+}
+
+// false: the geom is not in the table.
+static bool set_box(box *to, dGeomID geom, const int levels[2])
+{
     if (!geom || !dGeomIsEnabled(geom)) {
         return false;
     }
     to->geom = geom;
     dGeomGetAABB(geom, to->bounds);
-    for (int k = 0; k < 3; k++) {
-        side = fmax(side, to->bounds[2 * k + 1] - to->bounds[2 * k]);
-    }
-    frexp(side, &to->level);
-    to->level = to->level > levels[0] ? to->level : levels[0];
+    to->level = level_of(to->bounds, levels);
     to->low = may_wrap(to);
-    return isfinite(side) && to->level <= levels[1];
+    return to->level <= levels[1];
+}
+
+// Each geom looks for others in the cells of its level and of those above it.
+long sprag_ode_place_in(dSpaceID space, int index, dGeomID geom)
+{
+    dReal bounds[6];
+    int levels[2];
+    if (dSpaceGetClass(space) != dHashSpaceClass) {
+        return index;
+    }
+    dHashSpaceGetLevels(space, &levels[0], &levels[1]);
+    dGeomGetAABB(geom, bounds);
+    return (long)(level_of(bounds, levels) - levels[0]) * dSpaceGetNumGeoms(space) + index;
 }
 
 static bool overlap(const box *a, const box *b)

@@ -12,7 +12,7 @@
 // One way in which a call asks about a geom.
 typedef struct member {
     int collision; // index of the call
-    int part;      // dSpaceCollide2: side 0 or 1; dSpaceCollide: index of the space's geom
+    long part;     // dSpaceCollide2: side 0 or 1; dSpaceCollide: place of the space's geom
     unsigned long category, collide; // bits of the geom that the call's space holds: the geom
                                      // itself or a space around it
     int next;                        // of the same item, -1: last
@@ -204,7 +204,7 @@ static void add_members(finder *f, dGeomID id, member as)
     }
 }
 
-static member asked(dGeomID id, int collision, int part)
+static member asked(dGeomID id, int collision, long part)
 {
     return (member){collision, part, dGeomGetCategoryBits(id), dGeomGetCollideBits(id), -1};
 }
@@ -252,10 +252,11 @@ static bool flatten(finder *f, int count)
             add_side(f, call->b, c, 1);
             continue;
         }
-        for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)call->a); i++) {
-            dGeomID child = sprag_ode_geom_in((dSpaceID)call->a, i);
+        dSpaceID space = (dSpaceID)call->a;
+        for (int i = 0; i < dSpaceGetNumGeoms(space); i++) {
+            dGeomID child = sprag_ode_geom_in(space, i);
             if (child) {
-                add_members(f, child, asked(child, c, i));
+                add_members(f, child, asked(child, c, sprag_ode_place_in(space, i, child)));
             }
         }
     }

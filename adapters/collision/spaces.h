@@ -18,6 +18,11 @@ typedef struct ode_collision {
 // dSpaceGetGeom for every kind of space. NULL: ODE does not give it.
 dGeomID sprag_ode_geom_in(dSpaceID space, int index);
 
+// hash_spaces.c: of two geoms that dSpaceCollide(space) offers, the callback gets that of the lower
+// place first. index: the geom's in the space. Quadtree and sweep-and-prune spaces have rules of
+// their own, which no call of ODE tells: there the place is the index.
+long sprag_ode_place_in(dSpaceID space, int index, dGeomID geom);
+
 // Is a geom the other one, or somewhere in it?
 bool sprag_ode_is_within(dGeomID id, dGeomID outer);
 

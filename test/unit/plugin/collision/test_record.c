@@ -63,6 +63,47 @@ START_TEST(worlds_have_records_of_their_own)
 }
 END_TEST
 
+// Boxes of 0.2 to 2.8 m stand on others of these sizes. ODE offers those that overlap; those that
+// rest at a gap come in the same order, which decides what motion1 of a belt means.
+START_TEST(offers_pairs_in_the_order_of_ode)
+{
+    enum { SIDES = 5 };
+    static const double side[SIDES] = {0.2, 0.4, 0.9, 1.3, 2.8};
+    scene s = open_scene("method=advance");
+    dSpaceID space = _i ? dHashSpaceCreate(NULL) : dSimpleSpaceCreate(NULL);
+    dGeomID lower[SIDES * SIDES], upper[SIDES * SIDES], first[SIDES * SIDES];
+    if (_i == 2) {
+        dHashSpaceSetLevels(space, -1, 1); // the largest are in no cell
+    }
+    for (int i = 0; i < SIDES * SIDES; i++) {
+        const double below = side[i % SIDES], above = side[i / SIDES];
+        lower[i] = dCreateBox(space, below, below, below);
+        upper[i] = on_body(&s, dCreateBox(space, above, above, above), 0, 0, 0);
+        dGeomSetPosition(lower[i], 10 * i, 0, -below / 2);
+    }
+    for (int apart = 0; apart < 2; apart++) {
+        for (int i = 0; i < SIDES * SIDES; i++) {
+            const double z = side[i / SIDES] / 2 + (apart ? gap : -gap);
+            dBodySetPosition(dGeomGetBody(upper[i]), 10 * i, 0, z);
+        }
+        start_frame(&s);
+        dSpaceCollide(space, &s, touch);
+        ck_assert_int_eq(s.calls, SIDES * SIDES);
+        for (int i = 0; i < SIDES * SIDES; i++) {
+            ck_assert_int_eq(times_given(&s, lower[i], upper[i]), 1);
+            for (int k = 0; k < s.calls; k++) {
+                if (s.given[k][0] == lower[i] || s.given[k][1] == lower[i]) {
+                    ck_assert(apart == 0 || s.given[k][0] == first[i]);
+                    first[i] = s.given[k][0];
+                }
+            }
+        }
+    }
+    dSpaceDestroy(space);
+    close_scene(&s);
+}
+END_TEST
+
 START_TEST(offered_pairs_are_on_record_until_the_step)
 {
     scene s = open_scene("method=advance");
@@ -679,12 +720,12 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("record");
-    ADD_TESTS(suite, "records", {worlds_have_records_of_their_own, 1},
-              {offered_pairs_are_on_record_until_the_step, 1},
-              {destroyed_geoms_leave_the_record, 2}, {methods_may_change, 1},
-              {the_first_frame_counts, 2}, {a_settled_scene_allocates_nothing, 1},
-              {collisions_without_steps_end, 1}, {callbacks_may_be_left_by_a_jump, 1},
-              {threads_do_not_meet, 1});
+    ADD_TESTS(
+        suite, "records", {worlds_have_records_of_their_own, 1},
+        {offers_pairs_in_the_order_of_ode, 3}, {offered_pairs_are_on_record_until_the_step, 1},
+        {destroyed_geoms_leave_the_record, 2}, {methods_may_change, 1}, {the_first_frame_counts, 2},
+        {a_settled_scene_allocates_nothing, 1}, {collisions_without_steps_end, 1},
+        {callbacks_may_be_left_by_a_jump, 1}, {threads_do_not_meet, 1});
     ADD_TESTS_WITH(suite, "asks", open_asking, close_asking,
                    {asks_about_pairs_that_come_to_touch, 8}, {asks_in_the_order_of_the_call, 2},
                    {asks_until_a_callback_makes_contacts, 2},
