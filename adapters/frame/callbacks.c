@@ -99,9 +99,8 @@ static int pull_joint(group *g, int j, int rows, double h, int *stops)
         *stops += more;
     } else {
         count = sprag_ode_count_rows(joint).rows;
-        count = count > 0 ? sprag_ode_pull_rows(&g->row[rows], joint, count, s->a->input.world, h,
-                                                &s->index, s->a->input.warm_start, NULL)
-                          : 0;
+        count = sprag_ode_pull_rows(&g->row[rows], joint, count, s->a->input.world, h, &s->index,
+                                    s->a->input.warm_start, NULL);
     }
     for (int i = before; i < before + more; i++) {
         g->stop[i].row += rows;

@@ -272,7 +272,7 @@ int sprag_ode_pull_coordinates(sprag_row *to, sprag_stop *stop, int *stops, dJoi
     }
     int coordinate_count = force_rows(forced, joint), found = 0;
     int rows = sprag_ode_count_rows(joint).rows;
-    rows = rows > 0 ? sprag_ode_pull_rows(to, joint, rows, world, step, index, memory, NULL) : 0;
+    rows = sprag_ode_pull_rows(to, joint, rows, world, step, index, memory, NULL);
     for (int i = 0; i < coordinate_count; i++) {
         restore_stops(&forced[i], joint);
     }

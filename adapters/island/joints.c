@@ -70,6 +70,9 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
     dReal J[2][6 * ODE_ROWS_MAX], rhs_cfm[2 * ODE_ROWS_MAX], lo_hi[2 * ODE_ROWS_MAX];
     int findex[ODE_ROWS_MAX];
     dReal cfm = dWorldGetCFM(world);
+    if (rows == 0) {
+        return 0; // as ODE, which ends the program where a null joint is asked
+    }
     for (int side = 0; side < 2; side++) {
         memset(J[side], 0, (size_t)rows * 6 * sizeof(dReal));
     }

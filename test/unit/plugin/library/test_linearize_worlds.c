@@ -128,6 +128,18 @@ START_TEST(loads_of_rows_in_a_plane)
 }
 END_TEST
 
+// ODE ends the program where a joint without rows is asked for some.
+START_TEST(joints_without_rows)
+{
+    rig s = open_rig("");
+    dBodyID a = add_box(&s, false, 1, 0, 0, 2), b = add_box(&s, false, 2, 0.3, 0.1, 2);
+    dJointID joint = (_i ? dJointCreateLMotor : dJointCreateNull)(s.world, 0);
+    dJointAttach(joint, a, b);
+    compare_with_differences(&s, 1e-5);
+    close_rig(&s);
+}
+END_TEST
+
 static const char *reason_of(const rig *s)
 {
     double A[144 * 4], B[72 * 4];
@@ -156,7 +168,7 @@ static Suite *worlds_suite(void)
     Suite *suite = suite_create("linearize_worlds");
     ADD_TESTS(suite, "worlds", {joints_in_a_row, 14}, {friction_without_bound, 4},
               {distance_under_load, 1}, {contact_under_load, 1}, {loads_of_rows_in_a_plane, 3},
-              {steps_of_another_problem, 1});
+              {joints_without_rows, 2}, {steps_of_another_problem, 1});
     return suite;
 }
 
