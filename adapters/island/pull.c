@@ -282,7 +282,6 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     dVector3 gravity;
     pulled->factor = 1;
     pulled->erp = dWorldGetERP(world);
-    pulled->arcs = stiffness && stiffness->arcs;
     const bool speculates = stiffness && stiffness->speculative && warm_start;
     dWorldGetGravity(world, gravity);
     pulled->room = island->joints + (speculates ? island->joints + TOUCHES_OF_FEW : 0);
@@ -314,6 +313,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
                                       pulled->contact, pulled->problem.contacts);
     }
     pulled->joint_rows = pulled->problem.rows;
+    pulled->arcs = stiffness && stiffness->arcs && pulled->joint_rows > 0;
     if (pulled->problem.rows > 0) {
         pull_pushed_bodies(pulled, gravity);
     }
