@@ -1,9 +1,10 @@
 #!/bin/bash
 # mutants.sh [-n COUNT] [-s SEED] [-t SECONDS] [-w WORK] [FILE...] - would the tests notice? Changes one
 # token of one source at a time, drawn from FILE... (all C sources of solvers, adapters and plugin/library), builds, and
-# runs the tests until one fails: first those in the folder of test/unit that mirrors the source's and
-# those of the plugin that step what is in it, then the others, the shortest first. Prints a line for each mutant and the survivors' differences at the
-# end. Exit code 1 if more than one in twenty survives. Takes a minute or two a mutant. Needs ninja-build.
+# runs the tests until one fails: first `bits`, which compares every bit of short worlds, then those in
+# the folder of test/unit that mirrors the source's and those of the plugin that step what is in it,
+# then the others, the shortest first. Prints a line for each mutant and the survivors' differences at
+# the end. Exit code 1 if more than one in twenty survives. Takes a minute or two a mutant. Needs ninja-build.
 #
 #   -n COUNT    mutants that build and change the object file (40)
 #   -s SEED     draws others (1)
@@ -167,16 +168,17 @@ related() {
     awk '{ print $2 }' "$work/costs" | grep -xE "$plugin"
 }
 
-# Lines "OWN SECONDS TEST" of what runs for a mutant of this source, until it takes `limit` seconds: its
-# own tests first (OWN is 1), of these and of the others (0) the shortest.
+# Lines "RANK SECONDS TEST" of what runs for a mutant of this source, until it takes `limit` seconds:
+# bits (rank 2), its own tests (1), the others (0), the shortest of a rank first.
 choose_tests() {
     related "$1" | awk -v limit="$limit" '
-        FILENAME == "-" { own[$1]; next }
+        FILENAME == "-" { rank[$1] = 1; next }
         { cost[++n] = $1; test[n] = $2 }
         END {
-            for (first = 1; first >= 0; first--) {
+            rank["bits"] = 2
+            for (first = 2; first >= 0; first--) {
                 for (i = 1; i <= n; i++) {
-                    if ((test[i] in own) == first && spent < limit) {
+                    if (rank[test[i]] + 0 == first && spent < limit) {
                         spent += cost[i]
                         print first, cost[i], test[i]
                     }
@@ -187,15 +189,15 @@ choose_tests() {
 
 # The test that kills the mutant of this source, or nothing.
 killer() {
-    local own cost test targets built=''
+    local rank cost test targets built=''
     choose_tests "$1" >"$work/chosen"
-    while read -r -u4 own cost test; do
-        if [ "$built" != "$own" ]; then
+    while read -r -u4 rank cost test; do
+        if [ "$built" != "$rank" ]; then
             targets='all tests'
-            [ "$own" = 0 ] || targets=$(awk '$1 { print $3 }' "$work/chosen")
+            [ "$rank" = 0 ] || targets=$(awk -v rank="$rank" '$1 == rank { print $3 }' "$work/chosen")
             # shellcheck disable=SC2086 # a list
             build_targets $targets || { echo build && return; }
-            built=$own
+            built=$rank
         fi
         passes "$cost" "$test" || { echo "$test" && return; }
     done 4<"$work/chosen"

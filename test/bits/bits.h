@@ -1,0 +1,57 @@
+// Short worlds of every kind, whose states are hashed after every step.
+#ifndef BITS_H
+#define BITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ode/ode.h>
+
+enum { BITS_BODIES = 160, BITS_JOINTS = 64 };
+
+// What of a world goes into the hash.
+typedef struct bits_watch {
+    dWorldID world;
+    int bodies, joints;
+    dBodyID body[BITS_BODIES];
+    dJointFeedback feedback[BITS_JOINTS];
+    uint64_t hash;
+} bits_watch;
+
+// ---- hash.c: FNV-1a
+
+enum { BITS_CONTACTS = 1024 };
+
+extern const uint64_t bits_no_hash;
+void bits_add(uint64_t *hash, const double *x, int n);
+
+// After a step: bodies, feedback of joints, statistics but for times, events.
+void bits_add_step(bits_watch *watch);
+
+// In place of a step: A and B of all bodies, at most 16.
+void bits_add_derivatives(bits_watch *watch, double step);
+
+// ---- worlds.c
+
+typedef struct bits_kind {
+    const char *name;
+    const char *floors; // one is drawn: p(lane), b(ox), m(esh), h(eightfield), n(one)
+    const char *shapes; // s(phere), b(ox), c(apsule), y(linder), v: convex, x: several geoms,
+                        // X: a dozen, t: mesh, g: in a geom transform
+    int bodies[2];      // least, most
+    double joints;      // a body
+    double apart;       // m, between bodies
+    double masses;      // decades
+    double speed, spin; // m/s, rad/s
+    int steps;
+    bool plain;       // bodies that are all free and undamped, no kinematic ones
+    bool derivatives; // after half of the steps, of all bodies
+} bits_kind;
+
+extern const bits_kind bits_kinds[]; // up to one without a name
+
+// Hash of a world of the kind, made from a seed and stepped with the options. Where it has left the
+// 1e3 m around the origin or is not finite, it is stepped no more.
+uint64_t bits_run(const bits_kind *kind, unsigned seed, const char *options);
+
+#endif
