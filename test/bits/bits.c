@@ -32,7 +32,7 @@ static const options_set stock[] = {
 };
 
 static const options_set own[] = {
-    {"stribeck", "method=stribeck", 16},
+    {"stribeck", "method=stribeck", 14},
     {"exact", "effort=exact,stribeck.contacts=sprag", 12},
     {"fast", "effort=fast,stribeck.contacts=ode", 8},
     {"one-way", "stribeck.scheme=one-way", 4},
@@ -40,8 +40,8 @@ static const options_set own[] = {
     {"arcs", "stribeck.arcs=1", 8},
     {"stiff", "stribeck.stiffness=1e5,stribeck.dissipation=0.3", 8},
     {"sweeps", "effort=exact,stribeck.direct_work=0", 4},
-    {"advance", "method=advance", 6},
-    {"halved", "method=advance,advance.error=1e-4,advance.checks=1", 2},
+    {"advance", "method=advance", 5},
+    {"halved", "method=advance,advance.error=1e-4,advance.checks=1", 1},
     {"before", "method=advance,advance.callbacks=before", 2},
     {"ess", "method=ess", 6},
     {"springs", "method=ess,stribeck.stiffness=1e4,stribeck.dissipation=0.1", 6},

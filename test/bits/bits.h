@@ -33,19 +33,33 @@ void bits_add_derivatives(bits_watch *watch, double step);
 
 // ---- worlds.c
 
+// Habits of programs; bits.
+enum {
+    BITS_PUSHES = 1,  // adds forces
+    BITS_MEDDLES = 2, // moves, destroys and disables between steps
+    BITS_GIVES = 4,   // makes contacts of its own
+    BITS_ALTERS = 8,  // makes those of dCollide deeper
+    BITS_SHARES = 16, // one feedback of all contacts
+    BITS_CALLS = 32,  // has moved callbacks
+    BITS_THREADS = 64,
+    BITS_BOUNCES = 128, // all surfaces bounce
+    BITS_HABITS = 8,
+    BITS_PLAIN = 256,  // no body is kinematic, disabled or damped
+    BITS_LINEAR = 512, // asks for derivatives after half of the steps
+};
+
 typedef struct bits_kind {
     const char *name;
     const char *floors; // one is drawn: p(lane), b(ox), m(esh), h(eightfield), n(one)
     const char *shapes; // s(phere), b(ox), c(apsule), y(linder), v: convex, x: several geoms,
-                        // X: a dozen, t: mesh, g: in a geom transform
+                        // X: forty, t: mesh, g: in a geom transform
     int bodies[2];      // least, most
     double joints;      // a body
     double apart;       // m, between bodies
     double masses;      // decades
-    double speed, spin; // m/s, rad/s
+    double speed, spin; // m/s, rad/s; no speed: all upright
     int steps;
-    bool plain;       // bodies that are all free and undamped, no kinematic ones
-    bool derivatives; // after half of the steps, of all bodies
+    int habits; // of all worlds; others are drawn
 } bits_kind;
 
 extern const bits_kind bits_kinds[]; // up to one without a name

@@ -9,42 +9,38 @@
 #include <string.h>
 
 #include "chance.h"
-#include "convex_cube.h"
 #include "sprag.h"
 #include "worlds.h"
 
-enum { CELLS = 8, SAMPLES = CELLS + 1, SURFACES = 3, CONTACTS_MAX = 12, PRISM = 6 };
+enum { CELLS = 8, SAMPLES = CELLS + 1, SURFACES = 3, CONTACTS_MAX = 12 };
+enum { PRISMS = 4, SIDES_MAX = 12, MANY = 40 };
 
 // The ground of meshes and heightfields.
 static const double ground = 6; // m, its side
 
 const bits_kind bits_kinds[] = {
-    // name, floors, shapes, bodies, joints, apart, masses, speed, spin, steps, plain, derivatives
-    {"few", "pbmh", "sbcyvxg", {1, 4}, 0.3, 0.7, 1, 2, 3, 40, false, false},
-    {"some", "ppbmhn", "sbcyvxt", {5, 10}, 0.5, 0.5, 2, 3, 5, 20, false, false},
-    {"ground", "mh", "sbcyvxt", {3, 6}, 0, 1, 1, 1, 2, 30, false, false},
-    {"meshes", "mhb", "ttb", {2, 5}, 0, 0.6, 1, 1, 2, 20, true, false},
-    {"dense", "pbm", "X", {2, 4}, 0, 0.5, 1, 1, 2, 15, true, false},
-    {"linked", "nnp", "bcs", {3, 10}, 1.3, 0.4, 3, 2, 8, 30, false, false},
-    {"derived", "npb", "sbcy", {2, 6}, 0.8, 0.6, 1, 0.5, 0.5, 6, true, true},
-    {"resting", "pbmh", "sbcyv", {2, 4}, 0.1, 0.6, 1, 0.01, 0.01, 12, true, true},
-    {"fast", "b", "sbcy", {2, 5}, 0.2, 1, 1, 40, 60, 20, false, false},
-    {"heap", "p", "sb", {40, 110}, 0.02, 0.32, 0.3, 0.2, 0.2, 8, false, false},
-    {"wall", "p", "b", {20, 50}, 0, 0.3, 1, 0, 0, 10, true, false},
+    // name, floors, shapes, bodies, joints, apart, masses, speed, spin, steps, habits
+    {"few", "pbmh", "sbcyvxg", {1, 4}, 0.3, 0.7, 1, 2, 3, 40, 0},
+    {"some", "ppbmhn", "sbcyvxt", {5, 10}, 0.5, 0.5, 2, 3, 5, 20, 0},
+    {"ground", "mh", "sbcyvxt", {3, 6}, 0, 1, 1, 1, 2, 30, 0},
+    {"meshes", "mhb", "ttb", {2, 5}, 0, 0.35, 1, 1, 2, 20, BITS_PLAIN},
+    {"dense", "pbm", "X", {1, 2}, 0, 0.5, 1, 1, 2, 10, BITS_PLAIN},
+    {"upright", "pbmh", "bcyvs", {3, 12}, 0, 0.3, 1, 0, 0, 12, BITS_PLAIN},
+    {"linked", "nnp", "bcs", {3, 10}, 1.3, 0.4, 3, 2, 8, 30, 0},
+    {"derived", "npb", "sbcy", {2, 6}, 0.8, 0.6, 1, 0.5, 0.5, 6, BITS_PLAIN | BITS_LINEAR},
+    {"resting", "pbmh", "sbcyv", {2, 4}, 0.1, 0.6, 1, 0.01, 0.01, 12, BITS_PLAIN | BITS_LINEAR},
+    {"fast", "b", "sbcy", {2, 5}, 0.2, 1, 1, 40, 60, 20, 0},
+    {"bouncy", "pbm", "sbcy", {2, 6}, 0.2, 0.5, 1, 3, 5, 20, BITS_PLAIN | BITS_BOUNCES},
+    {"heap", "p", "sb", {40, 110}, 0.2, 0.32, 0.3, 0.2, 0.2, 8, 0},
+    {"spread", "p", "sb", {40, 90}, 0.1, 0.8, 1, 1, 1, 10, BITS_THREADS},
+    {"wall", "p", "b", {20, 50}, 0, 0.3, 1, 0, 0, 10, BITS_PLAIN},
     {0},
 };
 
-// Habits of programs; bits.
-enum {
-    PUSHES = 1,  // adds forces
-    MEDDLES = 2, // moves, destroys and disables between steps
-    GIVES = 4,   // makes contacts of its own
-    ALTERS = 8,  // makes those of dCollide deeper
-    SHARES = 16, // one feedback of all contacts
-    CALLS = 32,  // has moved callbacks
-    THREADS = 64,
-    HABITS = 7
-};
+typedef struct bits_prism {
+    dReal point[2 * SIDES_MAX][3], plane[SIDES_MAX + 2][4];
+    unsigned face[7 * SIDES_MAX + 2];
+} bits_prism;
 
 typedef struct bits_world {
     bits_watch watch;
@@ -60,6 +56,7 @@ typedef struct bits_world {
     dThreadingImplementationID threading;
     dThreadingThreadPoolID pool;
     dTriMeshDataID mesh, wedge;
+    bits_prism prism[PRISMS];
     dHeightfieldDataID field;
     dJointFeedback contact_feedback[BITS_CONTACTS];
     int touching;
@@ -165,26 +162,40 @@ static void make_floor(bits_world *w)
 
 // ---- bodies
 
-// A prism of 0.4 m on a triangle, and a cube of as much.
+// A prism of 0.4 m on a polygon, whose faces are its sides, its bottom and its top.
+static void make_prism(bits_prism *p, int sides)
+{
+    unsigned *face = p->face;
+    for (int i = 0; i < sides; i++) {
+        const double turn = 2 * M_PI * i / sides, out = turn + M_PI / sides;
+        const unsigned next = (unsigned)((i + 1) % sides), above = (unsigned)sides;
+        const dReal corner[3] = {0.2 * cos(turn), 0.2 * sin(turn), -0.2};
+        const dReal plane[4] = {cos(out), sin(out), 0, 0.2 * cos(M_PI / sides)};
+        const unsigned of_side[5] = {4, (unsigned)i, next, next + above, (unsigned)i + above};
+        memcpy(p->point[i], corner, sizeof corner);
+        memcpy(p->point[i + sides], corner, sizeof corner);
+        p->point[i + sides][2] = 0.2;
+        memcpy(p->plane[i], plane, sizeof plane);
+        memcpy(face, of_side, sizeof of_side);
+        face += 5;
+    }
+    for (int end = 0; end < 2; end++) {
+        const dReal plane[4] = {0, 0, end ? 1 : -1, 0.2};
+        memcpy(p->plane[sides + end], plane, sizeof plane);
+        *face++ = (unsigned)sides;
+        for (int i = 0; i < sides; i++) {
+            *face++ = (unsigned)(end ? sides + i : sides - 1 - i);
+        }
+    }
+}
+
 static dGeomID create_convex(bits_world *w)
 {
-    static dReal cube[24], cube_plane[24];
-    static const dReal prism[3 * PRISM] = {-0.2, -0.2, -0.2, 0.2, -0.2, -0.2, 0, 0.2, -0.2,
-                                           -0.2, -0.2, 0.2,  0.2, -0.2, 0.2,  0, 0.2, 0.2};
-    static const dReal along = 0.89442719099991588, up = 0.44721359549995794; // 2 and 1 of sqrt(5)
-    static const dReal prism_plane[20] = {0,   0,        -1,     0.2, 0,   0,       1,
-                                          0.2, 0,        -1,     0,   0.2, along,   up,
-                                          0,   0.2 * up, -along, up,  0,   0.2 * up};
-    static const unsigned prism_face[23] = {3, 0, 2, 1, 3, 3, 4, 5, 4, 0, 1, 4,
-                                            3, 4, 1, 2, 5, 4, 4, 2, 0, 3, 5};
-    if (often(w, 0.5)) {
-        return dCreateConvex(w->inner, prism_plane, 5, prism, PRISM, prism_face);
-    }
-    for (int i = 0; i < 24; i++) {
-        cube[i] = 0.4 * cube_points[i];
-        cube_plane[i] = i % 4 == 3 ? 0.2 : cube_planes[i];
-    }
-    return dCreateConvex(w->inner, cube_plane, 6, cube, 8, cube_faces);
+    static const int sides[PRISMS] = {3, 4, 5, 12};
+    const int i = pick(w, PRISMS);
+    make_prism(&w->prism[i], sides[i]);
+    return dCreateConvex(w->inner, w->prism[i].plane[0], (unsigned)sides[i] + 2,
+                         w->prism[i].point[0], 2 * (unsigned)sides[i], w->prism[i].face);
 }
 
 // A wedge of 0.4 m.
@@ -256,9 +267,10 @@ static void add_geoms(bits_world *w, dBodyID body, double size)
     const char *shapes = w->kind->shapes;
     const char shape = shapes[pick(w, (int)strlen(shapes))];
     const bool compound = shape == 'x' || shape == 'X';
-    for (int n = shape == 'X' ? 12 : compound ? 2 + pick(w, 2) : 1; n > 0; n--) {
+    for (int n = shape == 'X' ? MANY : compound ? 2 + pick(w, 2) : 1; n > 0; n--) {
         dReal x[3], q[4];
-        dGeomID geom = create_geom(w, compound ? "sbcy"[pick(w, 4)] : shape, size);
+        dGeomID geom = shape == 'X' ? create_geom(w, 'b', size / 3)
+                                    : create_geom(w, compound ? "sbcy"[pick(w, 4)] : shape, size);
         dGeomSetBody(geom, body);
         if (compound) {
             fill(w, x, 3, size / 2);
@@ -314,7 +326,7 @@ static void add_body(bits_world *w, int i, int side)
     }
     dBodySetLinearVel(body, v[0], v[1], v[2]);
     dBodySetAngularVel(body, spin[0], spin[1], spin[2]);
-    if (!w->kind->plain) {
+    if (!(w->kind->habits & BITS_PLAIN)) {
         set_ways(w, body);
     }
 }
@@ -324,7 +336,8 @@ static void add_body(bits_world *w, int i, int side)
 static void set_limits(bits_world *w, dJointID joint, int motors)
 {
     for (int group = 0; group < motors * dParamGroup; group += dParamGroup) {
-        const double high = between(w, 0, 0.5), low = between(w, -0.5, 0);
+        const double play = often(w, 0.5) ? 0.5 : 0.01;
+        const double high = between(w, 0, play), low = between(w, -play, 0);
         const double bounce = between(w, 0, 1), fudge = between(w, 0, 1);
         if (often(w, 0.4)) {
             set_parameter(joint, group + dParamHiStop, high);
@@ -349,7 +362,8 @@ static void set_limits(bits_world *w, dJointID joint, int motors)
 static void add_joint(bits_world *w)
 {
     const joint_kind *kind = &joint_kinds[pick(w, JOINT_KINDS)];
-    const int first = pick(w, w->watch.bodies), second = pick(w, w->watch.bodies);
+    const int first = pick(w, w->watch.bodies), other = pick(w, w->watch.bodies);
+    const int second = often(w, 0.5) && first > 0 ? first - 1 : other; // chains
     const int like = first != second ? PAIR_PLAIN : often(w, 0.5) ? PAIR_TO_WORLD : PAIR_REVERSED;
     dBodyID body[2] = {w->watch.body[first], first == second ? NULL : w->watch.body[second]};
     if (!kind_can_be(kind, like)) {
@@ -385,6 +399,7 @@ static void set_surface(bits_world *w, dSurfaceParameters *s)
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         s->mode |= often(w, plain ? 0.03 : 0.25) ? modes[i] : 0;
     }
+    s->mode |= w->habits & BITS_BOUNCES ? dContactBounce : 0;
     s->mu = between(w, 0, 1.2);
     s->mu = often(w, 0.1) ? dInfinity : s->mu;
     s->mu2 = between(w, 0, 1.2);
@@ -427,11 +442,11 @@ static void touch(void *data, dGeomID a, dGeomID b)
         bits_add(&w->watch.hash, geom[i].pos, 3);
         bits_add(&w->watch.hash, geom[i].normal, 3);
         bits_add(&w->watch.hash, &geom[i].depth, 1);
-        contact.geom.depth += w->habits & ALTERS ? 1e-4 * (i % 3) : 0;
+        contact.geom.depth += w->habits & BITS_ALTERS ? 1e-4 * (i % 3) : 0;
         dJointID joint = dJointCreateContact(w->watch.world, w->contacts, &contact);
         dJointAttach(joint, dGeomGetBody(a), dGeomGetBody(b));
         if (w->touching < BITS_CONTACTS) {
-            const int shared = w->habits & SHARES ? 0 : w->touching;
+            const int shared = w->habits & BITS_SHARES ? 0 : w->touching;
             dJointSetFeedback(joint, &w->contact_feedback[shared]);
             w->touching++;
         }
@@ -445,7 +460,8 @@ static void set_world(bits_world *w)
     const double erp = between(w, 0.1, 0.9), cfm = power(w, -12, -3);
     w->length = between(w, 0.001, 0.0167);
     w->quick = often(w, 0.3);
-    for (int i = 0; i < HABITS; i++) {
+    w->habits = w->kind->habits;
+    for (int i = 0; i < BITS_HABITS; i++) {
         w->habits |= often(w, 0.15) ? 1 << i : 0;
     }
     w->most = 4 + pick(w, CONTACTS_MAX - 3);
@@ -528,7 +544,11 @@ static void push(bits_world *w)
 static void give(bits_world *w)
 {
     dBodyID body = w->watch.body[pick(w, w->watch.bodies)];
-    touch_at_body(w->watch.world, w->contacts, body, w->surface[pick(w, SURFACES)]);
+    if (often(w, 0.05)) {
+        touch_impossibly(w->watch.world, w->contacts, body);
+    } else {
+        touch_at_body(w->watch.world, w->contacts, body, w->surface[pick(w, SURFACES)]);
+    }
 }
 
 static void destroy(bits_world *w)
@@ -552,11 +572,11 @@ static void meddle(bits_world *w)
     dBodyID body = w->watch.body[pick(w, w->watch.bodies)];
     const dReal *at = dBodyGetPosition(body);
     const double what = chance_fraction(&w->dice);
-    fill(w, x, 3, 0.1);
+    fill(w, x, 3, 0.2);
     if (what < 0.2) {
         dBodySetPosition(body, at[0] + x[0], at[1] + x[1], at[2] + x[2]);
     } else if (what < 0.4) {
-        dBodySetLinearVel(body, 10 * x[0], 10 * x[1], 10 * x[2]);
+        dBodySetLinearVel(body, 5 * x[0], 5 * x[1], 5 * x[2]);
     } else if (what < 0.5 && w->watch.bodies > 1) {
         destroy(w);
     } else if (what < 0.6) {
@@ -565,20 +585,22 @@ static void meddle(bits_world *w)
         dBodyEnable(body);
     } else if (what < 0.8 && dBodyGetNumJoints(body) > 0) {
         dJointDisable(dBodyGetJoint(body, 0));
+    } else if (what > 0.95) {
+        dBodyAddForce(body, dInfinity, 0, 0);
     }
 }
 
 static void prepare_step(bits_world *w)
 {
-    if (w->habits & PUSHES) {
+    if (w->habits & BITS_PUSHES) {
         push(w);
     }
-    if (w->habits & MEDDLES && often(w, 0.3)) {
+    if (w->habits & BITS_MEDDLES && often(w, 0.3)) {
         meddle(w);
     }
     w->touching = 0;
     dSpaceCollide(w->space, w, touch);
-    if (w->habits & GIVES) {
+    if (w->habits & BITS_GIVES) {
         give(w);
     }
 }
@@ -619,15 +641,15 @@ static bool is_near(const bits_world *w)
 uint64_t bits_run(const bits_kind *kind, unsigned seed, const char *options)
 {
     bits_world *w = open_world(kind, seed, options);
-    if (w->habits & THREADS) {
+    if (w->habits & BITS_THREADS) {
         start_threads(w);
     }
-    for (int i = 0; i < w->watch.bodies && w->habits & CALLS; i++) {
+    for (int i = 0; i < w->watch.bodies && w->habits & BITS_CALLS; i++) {
         dBodySetMovedCallback(w->watch.body[i], lift);
     }
     for (int n = 0; n < kind->steps && is_near(w); n++) {
         prepare_step(w);
-        if (kind->derivatives && n == kind->steps / 2) {
+        if (kind->habits & BITS_LINEAR && n == kind->steps / 2) {
             bits_add_derivatives(&w->watch, w->length);
         }
         (w->quick ? dWorldQuickStep : dWorldStep)(w->watch.world, w->length);
@@ -637,7 +659,7 @@ uint64_t bits_run(const bits_kind *kind, unsigned seed, const char *options)
         }
         dJointGroupEmpty(w->contacts);
     }
-    if (w->habits & THREADS) {
+    if (w->habits & BITS_THREADS) {
         end_threads(w);
     }
     const uint64_t hash = w->watch.hash;
