@@ -46,6 +46,7 @@ enum {
     BITS_HABITS = 8,
     BITS_PLAIN = 256,  // no body is kinematic, disabled or damped
     BITS_LINEAR = 512, // asks for derivatives after half of the steps
+    BITS_SOFT = 1024,  // all contacts have a stiffness, and nothing else
 };
 
 typedef struct bits_kind {

@@ -29,6 +29,7 @@ const bits_kind bits_kinds[] = {
     {"linked", "nnp", "bcs", {3, 10}, 1.3, 0.4, 3, 2, 8, 30, 0},
     {"derived", "npb", "sbcy", {2, 6}, 0.8, 0.6, 1, 0.5, 0.5, 6, BITS_PLAIN | BITS_LINEAR},
     {"resting", "pbmh", "sbcyv", {2, 4}, 0.1, 0.6, 1, 0.01, 0.01, 12, BITS_PLAIN | BITS_LINEAR},
+    {"soft", "p", "ssb", {2, 5}, 0, 0.36, 1, 0.3, 0.3, 10, BITS_PLAIN | BITS_LINEAR | BITS_SOFT},
     {"fast", "b", "sbcy", {2, 5}, 0.2, 1, 1, 40, 60, 20, 0},
     {"bouncy", "pbm", "sbcy", {2, 6}, 0.2, 0.5, 1, 3, 5, 20, BITS_PLAIN | BITS_BOUNCES},
     {"heap", "p", "sb", {40, 110}, 0.2, 0.32, 0.3, 0.2, 0.2, 8, 0},
@@ -329,6 +330,9 @@ static void add_body(bits_world *w, int i, int side)
     if (!(w->kind->habits & BITS_PLAIN)) {
         set_ways(w, body);
     }
+    if (w->kind->habits & BITS_LINEAR) { // bodies that tumble freely have no derivatives
+        dBodySetGyroscopicMode(body, often(w, 0.05));
+    }
 }
 
 // ---- joints
@@ -394,10 +398,10 @@ static void set_surface(bits_world *w, dSurfaceParameters *s)
     static const int modes[] = {dContactMu2,     dContactFDir1,   dContactBounce,  dContactSoftERP,
                                 dContactSoftCFM, dContactMotion1, dContactMotion2, dContactMotionN,
                                 dContactSlip1,   dContactSlip2,   dContactRolling};
-    const bool plain = often(w, 0.5);
+    const bool soft = w->habits & BITS_SOFT, plain = often(w, 0.5);
     s->mode = often(w, 0.8) ? dContactApprox1 : 0;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        s->mode |= often(w, plain ? 0.03 : 0.25) ? modes[i] : 0;
+        s->mode |= often(w, soft ? 0 : plain ? 0.03 : 0.25) ? modes[i] : 0;
     }
     s->mode |= w->habits & BITS_BOUNCES ? dContactBounce : 0;
     s->mu = between(w, 0, 1.2);
@@ -415,7 +419,7 @@ static void set_surface(bits_world *w, dSurfaceParameters *s)
     s->motionN = between(w, -0.1, 0.1);
     s->slip1 = power(w, -6, -1);
     s->slip2 = power(w, -6, -1);
-    if (often(w, 0.2)) {
+    if (soft || often(w, 0.2)) {
         const double stiffness = power(w, 2, 7), dissipation = between(w, 0, 2);
         sprag_surface_set_stiffness(s, stiffness);
         sprag_surface_set_dissipation(s, dissipation);
