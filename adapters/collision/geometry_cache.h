@@ -61,13 +61,14 @@ void sprag_ode_field_triangles(dGeomID id, const double bounds[6], ode_triangle_
 
 // ---- pair_memory.c
 
-// The memory of a pair, all zero if the last search has not found the pair. It is valid until the
-// next search. If no side, or both, move, the sides are put in the order of the last search.
-sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *geometry, ode_pair *pair);
+// Sets the memories of the pairs of a search: all zero of a pair that the search before has not
+// found. They are valid until the next search. If no side of a pair, or both, move, the sides are
+// put in the order of the last search. false: no memory.
+bool sprag_ode_pair_memories(ode_geometry *geometry, ode_pairs *pairs);
 
-// Begins a search that finds so many pairs: what the one before has found becomes the last one.
-// false: no memory.
-bool sprag_ode_pair_memories_begin(ode_geometry *geometry, int pairs);
+// Sets those that the last search has made for the same pairs; NULL: it has not found the pair.
+// Returns true.
+bool sprag_ode_known_memories(ode_geometry *geometry, ode_pairs *pairs);
 
 // ---- geometry_cache.c
 

@@ -41,7 +41,8 @@ static int *look_up(const ode_pair_table *t, const ode_pair *pair)
     }
 }
 
-bool sprag_ode_pair_memories_begin(ode_geometry *g, int pairs)
+// The search before becomes the last one. false: no memory.
+static bool begin(ode_geometry *g, int pairs)
 {
     sprag_ode_geometry_count_search(g);
     ode_pair_table spare = g->last;
@@ -80,17 +81,24 @@ static void swap_sides(ode_pair *pair)
     pair->first = !pair->first;
 }
 
-sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *g, ode_pair *pair)
+// As look_up, also of the sides in the other order if no side, or both, move: the program's spaces
+// may have reordered their geoms. The sides are put in the order of the table.
+static const int *look_up_either(const ode_pair_table *t, ode_pair *pair)
 {
-    const int *last = look_up(&g->last, pair);
-    if (last && !*last && pair->side[0]->moves == pair->side[1]->moves) {
-        // The program's spaces may have reordered their geoms.
+    const int *slot = look_up(t, pair);
+    if (slot && !*slot && pair->side[0]->moves == pair->side[1]->moves) {
         swap_sides(pair);
-        last = look_up(&g->last, pair);
-        if (!*last) {
+        slot = look_up(t, pair);
+        if (!*slot) {
             swap_sides(pair);
         }
     }
+    return slot;
+}
+
+static sprag_pair_memory *memory_of(ode_geometry *g, ode_pair *pair)
+{
+    const int *last = look_up_either(&g->last, pair);
     int *now = look_up(&g->now, pair);
     if (!*now) {
         *now = ++g->now.entries;
@@ -108,4 +116,24 @@ sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *g, ode_pair *pair)
         }
     }
     return &g->now.entry[*now - 1].memory;
+}
+
+bool sprag_ode_pair_memories(ode_geometry *g, ode_pairs *pairs)
+{
+    if (!begin(g, pairs->count)) {
+        return false;
+    }
+    for (int i = 0; i < pairs->count; i++) {
+        pairs->pair[i].memory = memory_of(g, &pairs->pair[i]);
+    }
+    return true;
+}
+
+bool sprag_ode_known_memories(ode_geometry *g, ode_pairs *pairs)
+{
+    for (int i = 0; i < pairs->count; i++) {
+        const int *known = look_up_either(&g->now, &pairs->pair[i]);
+        pairs->pair[i].memory = known && *known ? &g->now.entry[*known - 1].memory : NULL;
+    }
+    return true;
 }

@@ -39,7 +39,8 @@ typedef struct finder {
     ode_wanted_fn *wanted; // NULL: every pair is wanted
     ode_reach_fn *reach;   // with `wanted`
     bool apart;            // with `wanted`: only of geoms whose own boxes do not overlap
-    void *data;            // of these three
+    bool (*remember)(ode_geometry *, ode_pairs *); // sets the memories
+    void *data;                                    // of these three
     sprag_scratch *scratch;
     ode_pairs *pairs;
     // by flatten():
@@ -84,24 +85,6 @@ static int geoms_in(dGeomID id)
         sum += child ? geoms_in(child) : 0;
     }
     return sum;
-}
-
-static bool has_shape(const item *i)
-{
-    return i->geom.kind == ODE_GEOM_SHAPE || i->geom.kind == ODE_GEOM_MESH;
-}
-
-// Reads the geom of an item, but its bounds. false: it has no shape.
-static bool read_shape(finder *f, item *read)
-{
-    f->failed |= !sprag_ode_geom_of(f->geometry, read->id, &read->geom);
-    if (read->geom.kind == ODE_GEOM_UNKNOWN) {
-        f->pairs->unknown++;
-        f->pairs->unknown_geom = read->id;
-    }
-    set_side(&read->side, &read->geom, read->id, read->moves);
-    read->is_read = true;
-    return has_shape(read);
 }
 
 static void bounds_of(dGeomID id, double bounds[6])
@@ -308,10 +291,19 @@ static bool is_wanted(const finder *f, const item *a, const item *b)
 // Reads the item when it is in a pair first. false: it has no shape.
 static bool is_shaped(finder *f, item *i)
 {
-    if (!i->is_read && read_shape(f, i)) {
+    const bool reads = !i->is_read;
+    if (reads) {
+        f->failed |= !sprag_ode_geom_of(f->geometry, i->id, &i->geom);
+        f->pairs->unknown += i->geom.kind == ODE_GEOM_UNKNOWN;
+        f->pairs->unknown_geom = i->geom.kind == ODE_GEOM_UNKNOWN ? i->id : f->pairs->unknown_geom;
+        set_side(&i->side, &i->geom, i->id, i->moves);
+        i->is_read = true;
+    }
+    const bool shaped = i->geom.kind == ODE_GEOM_SHAPE || i->geom.kind == ODE_GEOM_MESH;
+    if (reads && shaped) {
         sprag_ode_set_bounds(&i->geom);
     }
-    return has_shape(i);
+    return shaped;
 }
 
 static bool may_collide(finder *f, item *a, item *b)
@@ -517,13 +509,7 @@ static sprag_result find(finder *f, int count)
         sprag_ode_geometry_count_search(f->geometry);
         return SPRAG_OK; // keeps the memories of the last search, whose pairs may be wanted again
     }
-    if (!sprag_ode_pair_memories_begin(f->geometry, pairs->count)) {
-        return SPRAG_NO_MEMORY;
-    }
-    for (int i = 0; i < pairs->count; i++) {
-        pairs->pair[i].memory = sprag_ode_pair_memory(f->geometry, &pairs->pair[i]);
-    }
-    return SPRAG_OK;
+    return f->remember(f->geometry, pairs) ? SPRAG_OK : SPRAG_NO_MEMORY;
 }
 
 static finder find_in(ode_geometry *geometry, const ode_collision *calls, void *data, double margin,
@@ -535,6 +521,7 @@ static finder find_in(ode_geometry *geometry, const ode_collision *calls, void *
                     .data = data,
                     .margin = margin,
                     .scratch = scratch,
+                    .remember = sprag_ode_pair_memories,
                     .pairs = pairs};
 }
 
@@ -544,6 +531,16 @@ sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *c
 {
     finder f = find_in(geometry, calls, data, margin, scratch, pairs);
     f.motion = motion;
+    return find(&f, count);
+}
+
+sprag_result sprag_ode_find_pairs_again(ode_geometry *geometry, const ode_collision *calls,
+                                        int count, ode_motion_fn *motion, void *data, double margin,
+                                        sprag_scratch *scratch, ode_pairs *pairs)
+{
+    finder f = find_in(geometry, calls, data, margin, scratch, pairs);
+    f.motion = motion;
+    f.remember = sprag_ode_known_memories;
     return find(&f, count);
 }
 

@@ -187,16 +187,14 @@ double body_radius(dBodyID body)
     return radius;
 }
 
-bool body_outruns(body_state *b, const sprag_mover *moved)
+bool body_outruns(body_state *b)
 {
     double turned =
-        fmin(moved->turn, 2) - fmin(b->turn, 2); // a point moves by at most the diameter
-    double distance = moved->path + (turned > 0 ? turned * body_radius(b->id) : 0);
-    if (distance > b->reach) {
-        b->reach = frame_reach_growth * distance;
-        return true;
-    }
-    return false;
+        fmin(b->mover.turn, 2) - fmin(b->turn, 2); // a point moves by at most the diameter
+    double distance = b->mover.path + (turned > 0 ? turned * body_radius(b->id) : 0);
+    const bool outruns = distance > b->reach;
+    b->reach = outruns ? distance : b->reach;
+    return outruns;
 }
 
 void step_restore(const step *s)

@@ -116,9 +116,9 @@ bool body_kick_of_torque(const body_state *b, dReal step, double W[9]);
 
 double body_radius(dBodyID body); // m, about its centre, of all its geoms
 
-// Has a body moved farther than pairs were searched for? Then its reach is increased. Joints and
-// impacts make bodies faster.
-bool body_outruns(body_state *b, const sprag_mover *moved);
+// Has a body moved farther than pairs were searched for? Then that is its reach. Joints and impacts
+// make bodies faster.
+bool body_outruns(body_state *b);
 
 void step_restore(const step *s);       // puts bodies where they started
 void step_return_forces(const step *s); // puts their forces back, for a step that is not taken
@@ -132,6 +132,10 @@ bool step_pull_answers(step *s); // contact joints of the program; false: no mem
 
 // Pairs, and the groups that they unite islands to. false: no memory.
 bool step_find_pairs(step *s);
+
+// Have bodies, with reaches that have grown since, pairs that were not found? They are put where
+// they started.
+bool step_meets_more(step *s);
 
 int step_leader_of(step *s, int island);
 

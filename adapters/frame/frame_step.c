@@ -57,6 +57,24 @@ static method method_of(const ode_advance *a, int attempt, double left)
     return m;
 }
 
+// Has a body moved farther than pairs were searched for, to where there are others? Then pairs are
+// to be searched for farther away.
+static bool outruns(const group *g)
+{
+    bool farther = false;
+    for (int i = 0; i < g->frame.bodies; i++) {
+        g->state[i]->mover = g->body[i];
+        farther |= body_outruns(g->state[i]);
+    }
+    if (!farther || !step_meets_more(g->s)) {
+        return false;
+    }
+    for (int i = 0; i < g->frame.bodies; i++) {
+        g->state[i]->reach *= frame_reach_growth;
+    }
+    return true;
+}
+
 static void advance_group(step *s, const members *m, int leader, const method *by, bool *again)
 {
     group g;
@@ -87,10 +105,9 @@ static void advance_group(step *s, const members *m, int leader, const method *b
         return;
     }
     record_first(&g, before);
-    bool outrun = false;
-    for (int i = 0; i < g.frame.bodies; i++) {
-        outrun |= body_outruns(g.state[i], &g.body[i]);
-        g.state[i]->mover = g.body[i];
+    const bool outrun = outruns(&g);
+    if (s->failed) {
+        return;
     }
     *again |= outrun;
     if (outrun && by->is_last) {

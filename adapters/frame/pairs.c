@@ -140,17 +140,24 @@ static bool is_immovable(const body_state *b, dBodyID other)
     return !(b->start.mass > 0) && (!other || dBodyIsKinematic(other));
 }
 
+// The moving bodies of a pair that counts. false: it does not.
+static bool movers_of(step *s, const ode_pair *pair, body_state *b[2])
+{
+    for (int side = 0; side < 2; side++) {
+        b[side] = step_body_of(s, pair->side[side]->body);
+    }
+    return is_ours(s, pair) && b[0] && !is_immovable(b[0], pair->side[1]->body);
+}
+
 static void group_pairs(step *s)
 {
     for (int i = 0; i < (int)s->a->input.islands->count; i++) {
         s->leader[i] = i;
     }
     for (int i = 0; i < s->pairs.count; i++) {
-        const ode_pair *pair = &s->pairs.pair[i];
-        body_state *b[2] = {step_body_of(s, pair->side[0]->body),
-                            step_body_of(s, pair->side[1]->body)};
+        body_state *b[2];
         s->pair_group[i] = -1;
-        if (!is_ours(s, pair) || !b[0] || is_immovable(b[0], pair->side[1]->body)) {
+        if (!movers_of(s, &s->pairs.pair[i], b)) {
             continue;
         }
         b[0]->isolated = false;
@@ -163,6 +170,28 @@ static void group_pairs(step *s)
     for (int i = 0; i < s->pairs.count; i++) {
         s->pair_group[i] = s->pair_group[i] < 0 ? -1 : step_leader_of(s, s->pair_group[i]);
     }
+}
+
+static sprag_result find_pairs(step *s, ode_find_fn *find, ode_pairs *pairs)
+{
+    const ode_advance_input *in = &s->a->input;
+    return find(in->geometry, in->collision, in->collision_calls, reach_of, s,
+                frame_pair_margin * in->options.epsilon, s->scratch, pairs);
+}
+
+bool step_meets_more(step *s)
+{
+    const sprag_scratch before = *s->scratch;
+    ode_pairs pairs;
+    body_state *b[2];
+    step_restore(s);
+    s->failed |= find_pairs(s, sprag_ode_find_pairs_again, &pairs) != SPRAG_OK;
+    bool more = s->failed;
+    for (int i = 0; i < pairs.count && !more; i++) {
+        more = !pairs.pair[i].memory && movers_of(s, &pairs.pair[i], b);
+    }
+    sprag_scratch_release(s->scratch, &before);
+    return more;
 }
 
 // A body can reach the speed of anything in its group, so the reach of every body is the group's
@@ -232,9 +261,7 @@ bool step_find_pairs(step *s)
     }
     widen_search(s, true); // of groups that joints unite
     for (int pass = 0; pass < FRAME_SEARCHES; pass++) {
-        sprag_result result = sprag_ode_find_pairs(
-            s->a->input.geometry, s->a->input.collision, s->a->input.collision_calls, reach_of, s,
-            frame_pair_margin * s->a->input.options.epsilon, s->scratch, &s->pairs);
+        sprag_result result = find_pairs(s, sprag_ode_find_pairs, &s->pairs);
         s->pair_group = SPRAG_TAKE(s->scratch, s->pairs.count, int);
         if (result != SPRAG_OK || s->scratch->failed) {
             return false;
