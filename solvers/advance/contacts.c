@@ -111,6 +111,12 @@ void advance_set_contact(const advance_run *run, const advance_point *point,
         at[k] = 0.5 * (point->at[0][k] + point->at[1][k]);
     }
     sprag_pair_contact(run->frame, pair, at, point->normal, to);
+    for (int side = 0; side < 2 && point->speculative; side++) { // they meet later
+        if (to->body[side] != SPRAG_STATIC) {
+            subtract3(point->at[side], run->frame->body[to->body[side]].pose.position,
+                      to->arm[side]);
+        }
+    }
     to->gap = fmax(point->gap, 0);
     to->compliance = pair->surface.compliance;
     recall(run, point, to);

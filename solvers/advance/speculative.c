@@ -160,6 +160,28 @@ static double largest_dip(const advance_run *run, int pair)
     return largest_curve(run, &run->near[pair]) + ADVANCE_BAND * run->options->epsilon;
 }
 
+// The point that what blocks a pair comes down to: of the plane, or of a round side, whose plane
+// does not turn with it, of its surface.
+static void point_below(const advance_near *near, double at[3])
+{
+    const sprag_certificate *c = &near->certificate;
+    const int side = !c->side;
+    const sprag_carried *carried = &near->carried[side];
+    memcpy(at, c->point, sizeof c->point);
+    add_scaled(at, side ? -c->height : c->height, c->normal, 3);
+    if (is_round(carried)) {
+        sprag_pose pose;
+        double from[3];
+        sprag_carried_at(carried, 0, &pose);
+        const double axis[3] = {pose.rotation[2], pose.rotation[5], pose.rotation[8]};
+        const double half = carried->shape->kind == SPRAG_CAPSULE ? carried->shape->half[2] : 0;
+        subtract3(at, pose.position, from);
+        memcpy(at, pose.position, sizeof pose.position);
+        add_scaled(at, clamp(dot3(axis, from), -half, half), axis, 3);
+        add_scaled(at, side ? carried->shape->radius : -carried->shape->radius, c->normal, 3);
+    }
+}
+
 int advance_add_speculative(advance_run *run, int pair)
 {
     const sprag_certificate c = run->near[pair].certificate;
@@ -174,8 +196,7 @@ int advance_add_speculative(advance_run *run, int pair)
         point->gap = c.height;
         memcpy(point->normal, c.normal, sizeof point->normal);
         memcpy(point->at[c.side], c.point, sizeof c.point);
-        memcpy(point->at[!c.side], c.point, sizeof c.point);
-        add_scaled(point->at[!c.side], c.side ? c.height : -c.height, c.normal, 3);
+        point_below(&run->near[pair], point->at[!c.side]);
     }
     return point ? (int)(point - run->points.point) : -1;
 }

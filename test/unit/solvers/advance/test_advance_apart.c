@@ -230,6 +230,31 @@ START_TEST(no_velocity_penetrates_in_a_heap)
 }
 END_TEST
 
+// Contacts made in advance press on the surface of a ball, where it is when they act: without
+// friction nothing turns it.
+START_TEST(balls_without_friction_do_not_turn)
+{
+    scene *s = open_scene(0);
+    s->chance = (chance){5};
+    add_floor(s);
+    for (int i = 0; i < BODIES; i++) {
+        sprag_mover *b = add_ball(s, 0.7 * (i % 3), 0.7 * (i / 3 % 3), 0.4 + 0.7 * (i / 9), 0.3);
+        for (int k = 0; k < 3; k++) {
+            b->velocity[k] = chance_between(&s->chance, -60, 60);
+        }
+    }
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    for (int i = 0; i < 20; i++) {
+        step(s);
+        for (int b = 0; b < s->bodies; b++) {
+            ck_assert_double_lt(norm3(s->body[b].velocity + 3), 1e-9);
+        }
+    }
+    ck_assert_int_gt(s->stats.events[SPRAG_CONTACT_MADE], BODIES);
+    close_scene(s);
+}
+END_TEST
+
 // Gaps of bodies that do not overlap are opened by sweeps, once in a frame, and what is faster than
 // a frame's fall is solved by sweeps.
 START_TEST(heaps_take_little_work)
@@ -390,8 +415,9 @@ int main(void)
     Suite *suite = suite_create("advance_apart");
     ADD_TESTS(suite, "stays apart", {thrown_dice_rest_on_top, 2}, {heap_of_boxes_stays_apart, 1},
               {nothing_passes_a_thin_wall, COUNT(bullets)}, {no_velocity_penetrates, 1},
-              {no_velocity_penetrates_in_a_heap, 4}, {heaps_take_little_work, 1},
-              {walls_take_little_work, 1}, {stacks_under_a_load_open_their_gaps, 1});
+              {no_velocity_penetrates_in_a_heap, 4}, {balls_without_friction_do_not_turn, 1},
+              {heaps_take_little_work, 1}, {walls_take_little_work, 1},
+              {stacks_under_a_load_open_their_gaps, 1});
     ADD_TESTS(suite, "overlaps", {overlap_is_pushed_out_without_speed, 2},
               {recovery_is_no_faster_than_allowed, 1}, {squeezed_bodies_are_let_through, 1},
               {kinematic_bodies_carry, 1});
