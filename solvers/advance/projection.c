@@ -214,13 +214,10 @@ void advance_projection_begin(advance_projection *p)
 }
 
 // The contact, without friction, of a constraint along a normal.
-static sprag_contact contact_of(const advance_constraint *l, double step)
+static sprag_contact contact_of(const advance_constraint *l)
 {
     static const double any[3] = {0};
-    sprag_contact contact = {.body = {l->body[0], l->body[1]},
-                             .bias = l->wanted,
-                             .softening = 1,
-                             .guess = {l->force / step}};
+    sprag_contact contact = {.body = {l->body[0], l->body[1]}, .bias = l->wanted, .softening = 1};
     for (int side = 0; side < 2; side++) {
         cross3(l->jacobian[side], l->jacobian[side] + 3, contact.arm[side]);
     }
@@ -228,20 +225,17 @@ static sprag_contact contact_of(const advance_constraint *l, double step)
     return contact;
 }
 
-static sprag_row row_of(const advance_constraint *l, double step)
+static sprag_row row_of(const advance_constraint *l)
 {
-    sprag_row row = {.body = {l->body[0], l->body[1]},
-                     .bias = l->wanted,
-                     .lo = l->lo,
-                     .hi = l->hi,
-                     .guess = l->force / step};
+    sprag_row row = {.body = {l->body[0], l->body[1]}, .bias = l->wanted, .lo = l->lo, .hi = l->hi};
     memcpy(row.jacobian, l->jacobian, sizeof row.jacobian);
     return row;
 }
 
-// All constraints at once, from the motion before the projection. Those along normals are contacts:
-// the solver brings rows of one sign to a root only where they are few. false: it has failed, and
-// nothing is changed.
+// All constraints at once, from the motion before the projection and no forces: from those of the
+// round before, which lack the new constraints, Newton's method mostly ends without a root. Those
+// along normals are contacts: the solver brings rows of one sign to a root only where they are few.
+// false: it has failed, and nothing is changed.
 static bool solve_directly(advance_projection *p)
 {
     advance_run *run = p->run;
@@ -271,9 +265,9 @@ static bool solve_directly(advance_projection *p)
     for (int i = 0; i < p->constraints; i++) {
         const advance_constraint *l = &p->constraint[i];
         if (l->presses) {
-            contact[problem.contacts++] = contact_of(l, step);
+            contact[problem.contacts++] = contact_of(l);
         } else {
-            row[problem.rows++] = row_of(l, step);
+            row[problem.rows++] = row_of(l);
         }
     }
     sprag_result result = sprag_stribeck_solve(&problem, &options, scratch, &to, NULL);
