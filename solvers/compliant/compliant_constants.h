@@ -103,6 +103,11 @@ static const double COMPLIANT_PASSING = 3;
 // more evaluations for shapes that are thin and fast. Smaller: frames of joints that whip fail.
 static const double COMPLIANT_RATE_MARGIN = 2;
 
+// Of the width of a pair that may pass through one another between two samples: an overlap that the
+// search for it may miss. Larger: edges that are hit in passing are missed. Smaller: evaluations,
+// by its inverse, of gaps that stay near 0.
+static const double COMPLIANT_UNSEEN = 0.01;
+
 // Of the inverse mass: yield of contacts and rows in an impact. Larger: a rebound that is too slow.
 // Smaller: impulses on many points at once cannot be solved.
 static const double COMPLIANT_IMPACT_SOFTNESS = 1e-10;

@@ -301,21 +301,68 @@ static bool rest(compliant_run *run)
 
 // ---- thin shapes
 
-// m, that the shape is wide at least; 0 of polytopes, as triangles are.
+// m, that a polytope is wide at least across one of its faces.
+static double width_of_polytope(const sprag_polytope *polytope)
+{
+    double least = INFINITY;
+    for (int f = 0; f < polytope->faces; f++) {
+        const double *n = polytope->normal[f];
+        double lo = INFINITY, hi = -INFINITY;
+        for (int v = 0; v < polytope->vertices; v++) {
+            double at = dot3(n, polytope->vertex[v]);
+            lo = fmin(lo, at);
+            hi = fmax(hi, at);
+        }
+        least = fmin(least, hi - lo);
+    }
+    return polytope->faces > 0 ? least : 0;
+}
+
+// m, that the shape is wide at least.
 static double width_of(const sprag_shape *shape)
 {
     static const sprag_pose own = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     double bounds[6], least = INFINITY;
+    if (shape->kind == SPRAG_POLYTOPE) {
+        return width_of_polytope(shape->polytope);
+    }
     sprag_shape_bounds(shape, &own, bounds);
     for (int k = 0; k < 3; k++) {
         least = fmin(least, bounds[3 + k] - bounds[k]);
     }
-    return shape->kind == SPRAG_POLYTOPE ? 0 : least;
+    return least;
 }
 
-// Bounds the rates of pairs that may pass through one another between two samples of a step. NULL:
-// none may.
-static const double *rate_bounds(const compliant_run *run, const double *way, double *bound)
+// m, bound of the way of any point of a shape in the rest of the frame. Turning about its own axis
+// does not move a round one.
+static double way_of_shape(compliant_run *run, int guard, int side)
+{
+    const sprag_collider *c = compliant_collider(run, guard, side);
+    if (c->body == SPRAG_STATIC) {
+        return 0;
+    }
+    sprag_pose room;
+    sprag_collider own = *c;
+    const sprag_mover *body = &run->frame->body[c->body];
+    const double *w = body->velocity + 3, h = run->frame->step - run->time;
+    const sprag_pose *pose = compliant_shape_pose(run, guard, side, &room);
+    double arm[3], centre[3], turn[3] = {w[0], w[1], w[2]};
+    subtract3(pose->position, body->pose.position, arm);
+    cross3(w, arm, centre);
+    add_scaled(centre, 1, body->velocity, 3);
+    if (c->shape.kind == SPRAG_CYLINDER || c->shape.kind == SPRAG_CAPSULE) {
+        const double *R = pose->rotation, axis[3] = {R[2], R[5], R[8]};
+        add_scaled(turn, -dot3(w, axis), axis, 3);
+    }
+    memset(own.mount.position, 0, sizeof own.mount.position);
+    double radius = c->shape.kind == SPRAG_SPHERE ? 0 : sprag_collider_radius(&own);
+    double change = body->mass > 0 ? norm3(body->force) / body->mass * h : 0;
+    return h * (norm3(centre) + radius * norm3(turn) + change / 2);
+}
+
+// Bounds the rates of pairs that may pass through one another between two samples of a step, and
+// sets how far they overlap unseen. false: none may.
+static bool set_rate_bounds(compliant_run *run, double *bound, double *unseen)
 {
     bool any = false;
     const double left = run->frame->step - run->time, touch = compliant_touch_distance(run);
@@ -325,15 +372,20 @@ static const double *rate_bounds(const compliant_run *run, const double *way, do
             run->guards.gap[g] <= touch) {
             continue;
         }
-        double path = way_of_pair(run, g, way), most = COMPLIANT_RATE_MARGIN * path;
+        double path = way_of_shape(run, g, 0) + way_of_shape(run, g, 1);
+        double most = COMPLIANT_RATE_MARGIN * path;
+        if (run->guards.gap[g] > most) {
+            continue;
+        }
         double width = width_of(&compliant_collider(run, g, 0)->shape) +
                        width_of(&compliant_collider(run, g, 1)->shape);
-        if (path > width && run->guards.gap[g] <= most) {
+        if (path > width) {
             bound[g] = most / left;
+            unseen[g] = fmax(unseen[g], COMPLIANT_UNSEEN * width);
             any = true;
         }
     }
-    return any ? bound : NULL;
+    return any;
 }
 
 // ---- integration
@@ -417,6 +469,7 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     double *x = SPRAG_TAKE(scratch, (size_t)run->frame->bodies * COMPLIANT_STATES + 1, double);
     double *way = SPRAG_TAKE_RAW(scratch, run->frame->bodies, double);
     double *bound = SPRAG_TAKE_RAW(scratch, run->guards.pairs + run->stops, double);
+    double *unseen = SPRAG_TAKE_RAW(scratch, run->guards.pairs + run->stops, double);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
@@ -450,7 +503,13 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     sprag_ess_output output = {.event = event, .event_room = room, .user = &l, .observe = observe};
     sprag_ess_problem problem = compliant_problem(run);
     compliant_set_known_labels(run);
-    problem.rate_bound = rate_bounds(run, way, bound);
+    for (int g = 0; g < problem.guards; g++) {
+        unseen[g] = options.label_tolerance;
+    }
+    if (set_rate_bounds(run, bound, unseen)) {
+        problem.rate_bound = bound;
+        problem.label_tolerance = unseen;
+    }
     sprag_result result = sprag_ess_integrate(&problem, &options, run->time, end, run->state.x,
                                               run->guards.label, &output, scratch, stats, NULL, 0);
     // A step that the end of the frame has cut short tells no more than that it may be longer.

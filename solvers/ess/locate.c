@@ -234,8 +234,9 @@ static bool bracket_guard(sprag_ess_run *run, int guard, bracket *found)
     if (side == 0 || (!is_bounded && highest + bend / 4 <= 0)) {
         return false; // it is not watched, or in its band, but not crossed
     }
+    // A touch that leads less than the tolerance beyond may still show in the samples.
     bool any =
-        is_bounded ? find_bounded(&p, s, last, fresh, found) : find_bracket(&p, s, last, found);
+        (is_bounded && find_bounded(&p, s, last, fresh, found)) || find_bracket(&p, s, last, found);
     found->guard = guard;
     found->edge = edge;
     return any;

@@ -300,6 +300,28 @@ START_TEST(disc_rolls)
 }
 END_TEST
 
+// A wheel that turns by up to 0.3 rad a step passes from one triangle of a plane to the next.
+START_TEST(wheel_rolls_over_edges)
+{
+    const double radius = 0.4, width = 0.25, speed = 8;
+    scene s = open_scene(steps[_i % STEPS], 1, 0);
+    dMass mass;
+    dMatrix3 R;
+    s.floor = add_floor(s.space, _i / STEPS ? HEIGHTFIELD : MESH);
+    dMassSetCylinderTotal(&mass, 1, 3, radius, width);
+    dBodyID wheel =
+        add_solid(s.world, dCreateCylinder(s.space, radius, width), &mass, -4, 0.13, radius);
+    dRFromAxisAndAngle(R, 1, 0, 0, PI / 2);
+    dBodySetRotation(wheel, R);
+    dBodySetLinearVel(wheel, speed, 0, 0);
+    dBodySetAngularVel(wheel, 0, speed / radius, 0);
+    int count = run(&s, 1);
+    ck_assert_double_eq_tol(dBodyGetPosition(wheel)[0], speed * count * s.step - 4, 1e-5);
+    ck_assert_double_eq_tol(dBodyGetPosition(wheel)[2], radius, 1e-6);
+    close_scene(&s);
+}
+END_TEST
+
 // Falls freely until it touches: its contact has no force before.
 START_TEST(box_falls_flat)
 {
@@ -482,9 +504,9 @@ static Suite *rigid_suite(void)
               {box_slides_over_tiles, 3 * (STEPS + 1)}, {friction_of_a_force, STEPS},
               {box_skates, STEPS}, {ball_rolls_over_edges, 2 * STEPS},
               {ball_slides_then_rolls, FLOORS * STEPS}, {rolling_friction_slows_a_ball, STEPS},
-              {tall_box_tips, STEPS}, {disc_rolls, 2 * STEPS}, {box_falls_flat, FLOORS * STEPS},
-              {tumbling_box_gains_nothing, STEPS}, {nothing_passes_a_sheet, 2 * STEPS},
-              {box_crosses_edges_of_hills, STEPS});
+              {tall_box_tips, STEPS}, {disc_rolls, 2 * STEPS}, {wheel_rolls_over_edges, 2 * STEPS},
+              {box_falls_flat, FLOORS * STEPS}, {tumbling_box_gains_nothing, STEPS},
+              {nothing_passes_a_sheet, 2 * STEPS}, {box_crosses_edges_of_hills, STEPS});
     ADD_TESTS(suite, "several", {stack_stands, STEPS}, {upper_box_slides_on_the_lower_one, STEPS},
               {hinged_ball_rests, STEPS}, {feedback_is_the_change_of_momentum, STEPS});
     return suite;
