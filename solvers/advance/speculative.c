@@ -33,7 +33,8 @@ static bool is_round(const sprag_carried *carried)
 
 // m, height of point 0 above point 1 at t, along the normal, which turns with side `carrier`; -1:
 // with none. A round side touches with another point at every moment: the centre of its curvature
-// is followed instead.
+// is followed instead, as far as the other body reaches. Where the surface is flatter than that
+// body is large, other places of it touch next, and get contacts of their own.
 static double height_at(const advance_near *near, const advance_point *point, int carrier, double t)
 {
     sprag_pose pose[2];
@@ -41,7 +42,9 @@ static double height_at(const advance_near *near, const advance_point *point, in
     memcpy(normal, point->normal, sizeof normal);
     for (int side = 0; side < 2; side++) {
         const sprag_motion *motion = near->carried[side].motion;
-        double radius = is_round(&near->carried[side]) ? near->carried[side].shape->radius : 0;
+        const double most = near->radius[!side] > 0 ? near->radius[!side] : INFINITY; // 0: static
+        double radius =
+            is_round(&near->carried[side]) ? fmin(near->carried[side].shape->radius, most) : 0;
         arm arm = {motion, {0}};
         memcpy(arm.at, point->at[side], sizeof arm.at);
         add_scaled(arm.at, side ? -radius : radius, point->normal, 3);

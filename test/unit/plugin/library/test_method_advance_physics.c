@@ -471,6 +471,38 @@ START_TEST(nutating_cylinders_stay_above)
 }
 END_TEST
 
+// Lying cylinders and boxes rest on balls and capsules that are much larger: they touch at one
+// point at a time, which moves far as they tilt.
+START_TEST(bodies_rest_on_large_balls)
+{
+    static const double radius[] = {5, 1000}, half[] = {0.01, 0.2}; // m
+    const double R = radius[_i / 4 % 2], r = half[_i / 4 % 2];
+    scene *s = open_scene("method=advance");
+    dMass mass;
+    dMatrix3 lying;
+    s->length = _i / 8 ? 1 / 60.0 : 0.01;
+    s->surface.mu = 0.3;
+    dRFromAxisAndAngle(lying, 1, 0, 0, M_PI / 2);
+    dGeomID ground = _i % 2 ? dCreateCapsule(s->space, R, 20 * R) : dCreateSphere(s->space, R);
+    dGeomSetRotation(ground, lying);
+    dGeomSetPosition(ground, 0, 0, -R);
+    dGeomID geom = _i / 2 % 2 ? dCreateCylinder(s->space, r, 2 * r)
+                              : dCreateBox(s->space, 2 * r, 2 * r, 2 * r);
+    dBodyID body = body_at(s, geom, 0, 0, r + 0.005 * r);
+    dMassSetBoxTotal(&mass, 1, 2 * r, 2 * r, 2 * r);
+    dBodySetMass(body, &mass);
+    if (_i / 2 % 2) {
+        dGeomSetOffsetRotation(geom, lying);
+    }
+    for (int i = 0; i < 60; i++) {
+        step(s);
+        ck_assert_double_lt(height(body), r + 0.006 * r);
+        ck_assert_double_gt(height(body), r - 1e-3 * r);
+    }
+    close_scene(s);
+}
+END_TEST
+
 // A marble rolls two and a half turns down a groove of 1000 pairs of triangles. Facets come so
 // often that friction on two at once would brake it. Stock ODE at steps of 0.5 ms: 14.32 s; at 10
 // ms 42 s.
@@ -636,7 +668,7 @@ int main(void)
               {long_rows_lose_nothing, 3}, {impacts_with_friction_add_no_energy, 3});
     ADD_TESTS(suite, "edges", {inner_edges_are_not_felt, 12},
               {a_fast_wheel_stays_on_a_flat_mesh, 6}, {nutating_cylinders_stay_above, 3},
-              {marble_rolls_over_facets, 1});
+              {bodies_rest_on_large_balls, 16}, {marble_rolls_over_facets, 1});
     ADD_TESTS(suite, "energy", {no_step_gains_energy, runs ? atoi(runs) : RUNS + 1});
     return run_suite(suite);
 }
