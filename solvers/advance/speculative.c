@@ -31,26 +31,40 @@ static bool is_round(const sprag_carried *carried)
     return carried->shape->kind == SPRAG_SPHERE || carried->shape->kind == SPRAG_CAPSULE;
 }
 
-// m, height of point 0 above point 1 at t, along the normal, which turns with side `carrier`; -1:
-// with none. A round side touches with another point at every moment: the centre of its curvature
-// is followed instead, as far as the other body reaches. Where the surface is flatter than that
-// body is large, other places of it touch next, and get contacts of their own.
-static double height_at(const advance_near *near, const advance_point *point, int carrier, double t)
+// Poses of the bodies of a pair within the sub-step.
+typedef struct course {
+    const advance_near *near; // NULL: of none yet
+    sprag_pose middle[2], end[2];
+} course;
+
+static void follow(const advance_run *run, const advance_near *near, course *c)
 {
-    sprag_pose pose[2];
+    for (int side = 0; side < 2 && c->near != near; side++) {
+        if (near->carried[side].motion) {
+            sprag_motion_at(near->carried[side].motion, 0.5 * run->attempt.length,
+                            &c->middle[side]);
+            sprag_motion_at(near->carried[side].motion, run->attempt.length, &c->end[side]);
+        }
+    }
+    c->near = near;
+}
+
+// m, height of point 0 above point 1 in these poses, along the normal, which turns with side
+// `carrier`; -1: with none. A round side touches with another point at every moment: the centre of
+// its curvature is followed instead, as far as the other body reaches. Where the surface is flatter
+// than that body is large, other places of it touch next, and get contacts of their own.
+static double height_at(const advance_near *near, const advance_point *point, int carrier,
+                        const sprag_pose pose[2])
+{
     double at[2][3], normal[3], turned[3], sum = 0;
     memcpy(normal, point->normal, sizeof normal);
     for (int side = 0; side < 2; side++) {
-        const sprag_motion *motion = near->carried[side].motion;
         const double most = near->radius[!side] > 0 ? near->radius[!side] : INFINITY; // 0: static
         double radius =
             is_round(&near->carried[side]) ? fmin(near->carried[side].shape->radius, most) : 0;
-        arm arm = {motion, {0}};
+        arm arm = {near->carried[side].motion, {0}};
         memcpy(arm.at, point->at[side], sizeof arm.at);
         add_scaled(arm.at, side ? -radius : radius, point->normal, 3);
-        if (motion) {
-            sprag_motion_at(motion, t, &pose[side]);
-        }
         arm_at(&arm, &pose[side], at[side]);
         sum += radius;
     }
@@ -63,13 +77,13 @@ static double height_at(const advance_near *near, const advance_point *point, in
 }
 
 // m, by which the height at the end, or in the middle, is less than that of straight motion.
-static double dip_along(const advance_run *run, const advance_near *near,
-                        const advance_point *point, int carrier)
+static double dip_along(const advance_run *run, const course *c, const advance_point *point,
+                        int carrier)
 {
     double t = run->attempt.length,
-           rate = advance_rate(near, (const double(*)[3])point->at, point->normal);
-    double end = point->gap + rate * t - height_at(near, point, carrier, t);
-    double middle = point->gap + 0.5 * rate * t - height_at(near, point, carrier, 0.5 * t);
+           rate = advance_rate(c->near, (const double(*)[3])point->at, point->normal);
+    double end = point->gap + rate * t - height_at(c->near, point, carrier, c->end);
+    double middle = point->gap + 0.5 * rate * t - height_at(c->near, point, carrier, c->middle);
     return fmax(0, fmax(end, 2 * (middle + run->level) - point->gap - run->target));
 }
 
@@ -95,7 +109,8 @@ static double largest_curve(const advance_run *run, const advance_near *near)
 
 // Of the separating plane that blocks the pair, or else of the side that gives the smaller dip. A
 // round side carries no plane.
-static double dip_of(const advance_run *run, const advance_near *near, const advance_point *point)
+static double dip_of(const advance_run *run, const advance_near *near, const advance_point *point,
+                     course *course)
 {
     const sprag_certificate *c = &near->certificate;
     if (largest_curve(run, near) <= advance_straight * run->level) {
@@ -105,12 +120,13 @@ static double dip_of(const advance_run *run, const advance_near *near, const adv
     bool blocked =
         c->time > 0 && c->time < INFINITY && c->side >= 0 && !is_round(&near->carried[!c->side]);
     double least = INFINITY;
+    follow(run, near, course);
     for (int carrier = 0; carrier < 2; carrier++) {
         if (!is_round(&near->carried[carrier]) && (!blocked || carrier != c->side)) {
-            least = fmin(least, dip_along(run, near, point, carrier));
+            least = fmin(least, dip_along(run, course, point, carrier));
         }
     }
-    return least < INFINITY ? least : dip_along(run, near, point, -1);
+    return least < INFINITY ? least : dip_along(run, course, point, -1);
 }
 
 // The point at the place and with the normal of what blocks a pair; NULL: no point.
@@ -138,19 +154,21 @@ void advance_begin_attempt(advance_run *run, double length)
 {
     run->points.count = run->points.closed;
     run->attempt.length = length;
+    course course = {NULL};
     for (int i = 0; i < run->points.count; i++) {
         run->points.point[i].dip =
-            dip_of(run, &run->near[run->points.point[i].pair], &run->points.point[i]);
+            dip_of(run, &run->near[run->points.point[i].pair], &run->points.point[i], &course);
     }
 }
 
 bool advance_update_dips(advance_run *run, int pair, int *at)
 {
     bool changed = false;
+    course course = {NULL};
     double small = 0.1 * run->options->epsilon;
     for (; *at < run->points.closed && run->points.point[*at].pair == pair; ++*at) {
         advance_point *point = &run->points.point[*at];
-        double dip = dip_of(run, &run->near[pair], point);
+        double dip = dip_of(run, &run->near[pair], point, &course);
         changed |= dip > point->dip + small;
         point->dip = fmax(point->dip, dip);
     }
