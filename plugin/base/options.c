@@ -359,7 +359,8 @@ static bool read_value(settings *s, const option *o, slice value, char *message)
         return refuse_value(o, value, "empty", message);
     }
     if (!(o->kind == REAL ? text_read_real(text, &number) : text_read_integer(text, &number))) {
-        return refuse_value(o, value, o->kind == REAL ? "no number" : "no whole number", message);
+        return refuse_value(o, value, o->kind == REAL ? "not a number" : "not a whole number",
+                            message);
     }
     if (!(number >= o->least && number <= o->most)) {
         return refuse_value(o, value, "out of range", message);

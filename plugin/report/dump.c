@@ -124,7 +124,7 @@ int cli_dump(int argc, char **argv)
                                     "--help");
     }
     if (step && (step[strspn(step, "0123456789")] || strtol(step, NULL, 10) < 1)) {
-        return cli_fail(EXIT_USAGE, "--step %s is no number of a step; the first is 1", step);
+        return cli_fail(EXIT_USAGE, "--step %s is not the number of a step; the first is 1", step);
     }
     if (!cli_read_settings(&s, options, false)) {
         return EXIT_USAGE;

@@ -55,7 +55,7 @@ if [ -x "$build/bench" ]; then
 fi
 ends 0 'host.json' "$build/sprag" dump host.json --step 5 -- "$host" step 10
 ends 1 'no contact was solved in step 99' "$build/sprag" dump host.json --step 99 -- "$host" step 10
-ends 2 'no number of a step' "$build/sprag" dump host.json --step 0 stack
+ends 2 'not the number of a step' "$build/sprag" dump host.json --step 0 stack
 [ ! -e host.json ] || fail "dump leaves a file without a solve"
 
 # What is no earlier dump stays as it is.
