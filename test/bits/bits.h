@@ -42,11 +42,13 @@ enum {
     BITS_SHARES = 16, // one feedback of all contacts
     BITS_CALLS = 32,  // has moved callbacks
     BITS_THREADS = 64,
-    BITS_BOUNCES = 128, // all surfaces bounce
-    BITS_HABITS = 8,
-    BITS_PLAIN = 256,  // no body is kinematic, disabled or damped
-    BITS_LINEAR = 512, // asks for derivatives after half of the steps
-    BITS_SOFT = 1024,  // all contacts have a stiffness, and nothing else
+    BITS_BOUNCES = 128,  // all surfaces bounce
+    BITS_DECLINES = 256, // has no contacts between bodies that a joint joins
+    BITS_HABITS = 9,
+    BITS_PLAIN = 512,   // no body is kinematic, disabled or damped
+    BITS_LINEAR = 1024, // asks for derivatives after half of the steps
+    BITS_SOFT = 2048,   // all contacts have a stiffness, and nothing else
+    BITS_CALM = 4096,   // no habits are drawn
 };
 
 typedef struct bits_kind {
@@ -63,6 +65,7 @@ typedef struct bits_kind {
     int habits; // of all worlds; others are drawn
 } bits_kind;
 
+extern const bits_kind bits_stock;   // for ODE's own steppers
 extern const bits_kind bits_kinds[]; // up to one without a name
 
 // Hash of a world of the kind, made from a seed and stepped with the options. Where it has left the

@@ -18,6 +18,9 @@ enum { PRISMS = 4, SIDES_MAX = 12, MANY = 40 };
 // The ground of meshes and heightfields.
 static const double ground = 6; // m, its side
 
+const bits_kind bits_stock = {
+    "stock", "pbmh", "sbcyvxt", {2, 6}, 0, 0.5, 1, 2, 3, 20, BITS_PLAIN | BITS_CALM};
+
 const bits_kind bits_kinds[] = {
     // name, floors, shapes, bodies, joints, apart, masses, speed, spin, steps, habits
     {"few", "pbmh", "sbcyvxg", {1, 4}, 0.3, 0.7, 1, 2, 3, 40, 0},
@@ -438,6 +441,10 @@ static void touch(void *data, dGeomID a, dGeomID b)
         dSpaceCollide2(a, b, data, touch);
         return;
     }
+    dBodyID p = dGeomGetBody(a), q = dGeomGetBody(b);
+    if (w->habits & BITS_DECLINES && p && q && dAreConnectedExcluding(p, q, dJointTypeContact)) {
+        return;
+    }
     const int count = dCollide(a, b, w->most, geom, sizeof *geom);
     for (int i = 0; i < count; i++) {
         const int classes = dGeomGetClass(a) + dGeomGetClass(b);
@@ -448,7 +455,7 @@ static void touch(void *data, dGeomID a, dGeomID b)
         bits_add(&w->watch.hash, &geom[i].depth, 1);
         contact.geom.depth += w->habits & BITS_ALTERS ? 1e-4 * (i % 3) : 0;
         dJointID joint = dJointCreateContact(w->watch.world, w->contacts, &contact);
-        dJointAttach(joint, dGeomGetBody(a), dGeomGetBody(b));
+        dJointAttach(joint, p, q);
         if (w->touching < BITS_CONTACTS) {
             const int shared = w->habits & BITS_SHARES ? 0 : w->touching;
             dJointSetFeedback(joint, &w->contact_feedback[shared]);
@@ -465,7 +472,7 @@ static void set_world(bits_world *w)
     w->length = between(w, 0.001, 0.0167);
     w->quick = often(w, 0.3);
     w->habits = w->kind->habits;
-    for (int i = 0; i < BITS_HABITS; i++) {
+    for (int i = 0; i < BITS_HABITS && !(w->habits & BITS_CALM); i++) {
         w->habits |= often(w, 0.15) ? 1 << i : 0;
     }
     w->most = 4 + pick(w, CONTACTS_MAX - 3);
