@@ -117,6 +117,13 @@ static void set_bounce(compliant_run *run, int guard, double bounce, double spee
     }
     double depth = speed / sqrt(law->stiffness / law->effective_mass);
     compliant_find_points(run, run->state.x, guard, COMPLIANT_SAME_TIME_DEPTH * depth, &contact);
+    if (contact.count == 0) { // the implicit step meets it while it is farther away
+        compliant_find_own_points(run, run->state.x, guard, &contact);
+    }
+    if (contact.count == 0) {
+        law->dissipation = dissipation_number(bounce) / speed;
+        return;
+    }
     double one = compliant_inverse_mass(run, guard, contact.at[0], contact.gap.normal);
     double weight = contact.count > 1 ? contact.count / law->effective_mass : one;
     double rate = sqrt(law->stiffness * weight);
