@@ -20,6 +20,13 @@ static double pair_guard(compliant_run *run, const double *x, int guard, bool ex
     return !found ? NAN : (gap.beyond ? -range : -gap.distance) - run->guards.overlap[guard];
 }
 
+// The rows of joints are those of all bodies, which x has only where stops are asked for (reads).
+static bool find_stops(compliant_run *run, const double *x, const int *stop, int count, double *h)
+{
+    compliant_place(run, x);
+    return compliant_stop_guards(run, x, stop, count, h);
+}
+
 static void guard(void *user, const double *x, const int *which, int count, double *h)
 {
     compliant_run *run = user;
@@ -27,20 +34,16 @@ static void guard(void *user, const double *x, const int *which, int count, doub
     if (!which) {
         compliant_measure_motion(run, x);
     }
-    if (run->stops > 0) {
-        compliant_place(run, x);
-    }
     for (int i = 0; i < count; i++) {
         int g = which ? which[i] : i, stop = g - pairs;
         if (stop >= 0 && which) {
             h[i] = NAN;
-            compliant_stop_guards(run, x, &stop, 1, &h[i]);
+            find_stops(run, x, &stop, 1, &h[i]);
         } else if (stop < 0) {
             h[i] = pair_guard(run, x, g, which != NULL);
         }
     }
-    if (!which && run->stops > 0 &&
-        !compliant_stop_guards(run, x, NULL, run->stops, h + first_stop)) {
+    if (!which && run->stops > 0 && !find_stops(run, x, NULL, run->stops, h + first_stop)) {
         h[first_stop] = NAN;
     }
 }
