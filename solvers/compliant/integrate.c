@@ -301,38 +301,6 @@ static bool rest(compliant_run *run)
 
 // ---- thin shapes
 
-// m, that a polytope is wide at least across one of its faces.
-static double width_of_polytope(const sprag_polytope *polytope)
-{
-    double least = INFINITY;
-    for (int f = 0; f < polytope->faces; f++) {
-        const double *n = polytope->normal[f];
-        double lo = INFINITY, hi = -INFINITY;
-        for (int v = 0; v < polytope->vertices; v++) {
-            double at = dot3(n, polytope->vertex[v]);
-            lo = fmin(lo, at);
-            hi = fmax(hi, at);
-        }
-        least = fmin(least, hi - lo);
-    }
-    return polytope->faces > 0 ? least : 0;
-}
-
-// m, that the shape is wide at least.
-static double width_of(const sprag_shape *shape)
-{
-    static const sprag_pose own = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
-    double bounds[6], least = INFINITY;
-    if (shape->kind == SPRAG_POLYTOPE) {
-        return width_of_polytope(shape->polytope);
-    }
-    sprag_shape_bounds(shape, &own, bounds);
-    for (int k = 0; k < 3; k++) {
-        least = fmin(least, bounds[3 + k] - bounds[k]);
-    }
-    return least;
-}
-
 // m, bound of the way of any point of a shape in the rest of the frame. Turning about its own axis
 // does not move a round one.
 static double way_of_shape(compliant_run *run, int guard, int side)
@@ -360,6 +328,18 @@ static double way_of_shape(compliant_run *run, int guard, int side)
     return h * (norm3(centre) + radius * norm3(turn) + change / 2);
 }
 
+// m, of both shapes; up to `most`, of the one that is known first.
+static double width_of_pair(const compliant_run *run, int guard, double most)
+{
+    const sprag_shape *shape[2];
+    for (int side = 0; side < 2; side++) {
+        shape[side] = &compliant_collider(run, guard, side)->shape;
+    }
+    const int first = shape[0]->kind == SPRAG_POLYTOPE;
+    const double width = sprag_shape_width(shape[first]);
+    return width < most ? width + sprag_shape_width(shape[!first]) : width;
+}
+
 // Bounds the rates of pairs that may pass through one another between two samples of a step, and
 // sets how far they overlap unseen. false: none may.
 static bool set_rate_bounds(compliant_run *run, double *bound, double *unseen)
@@ -377,8 +357,7 @@ static bool set_rate_bounds(compliant_run *run, double *bound, double *unseen)
         if (run->guards.gap[g] > most) {
             continue;
         }
-        double width = width_of(&compliant_collider(run, g, 0)->shape) +
-                       width_of(&compliant_collider(run, g, 1)->shape);
+        double width = width_of_pair(run, g, path);
         if (path > width) {
             bound[g] = most / left;
             unseen[g] = fmax(unseen[g], COMPLIANT_UNSEEN * width);

@@ -545,3 +545,28 @@ void sprag_shape_bounds(const sprag_shape *shape, const sprag_pose *pose, double
         bounds[3 + k] = x + hi;
     }
 }
+
+static double width_of_polytope(const sprag_polytope *p)
+{
+    double least = INFINITY;
+    for (int f = 0, last = SPRAG_NO_VERTEX; f < p->faces; f++) {
+        const double *n = p->normal[f], back[3] = {-n[0], -n[1], -n[2]};
+        const double *on = p->vertex[p->loop[p->start[f] + 1]];
+        least = fmin(least, dot3(on, n) + dot3(p->vertex[farthest_vertex(p, &last, back)], back));
+    }
+    return p->faces > 0 ? least : 0;
+}
+
+double sprag_shape_width(const sprag_shape *shape)
+{
+    static const sprag_pose own = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    double bounds[6], least = INFINITY;
+    if (shape->kind == SPRAG_POLYTOPE) {
+        return width_of_polytope(shape->polytope);
+    }
+    sprag_shape_bounds(shape, &own, bounds);
+    for (int k = 0; k < 3; k++) {
+        least = fmin(least, bounds[3 + k] - bounds[k]);
+    }
+    return least;
+}

@@ -67,6 +67,9 @@ sprag_polytope sprag_triangle_make(const double (*vertex)[3], double (*normal)[3
 // Bounding box along the world's axes, lo[3] and hi[3], m; infinite where the shape is.
 void sprag_shape_bounds(const sprag_shape *shape, const sprag_pose *pose, double bounds[6]);
 
+// m, least width of the shape; of a polytope, across one of its faces (0: it has none).
+double sprag_shape_width(const sprag_shape *shape);
+
 // ---- cores, in world axes about a point near the pair
 
 typedef struct sprag_core {

@@ -199,13 +199,32 @@ START_TEST(any_vector_has_a_unit_vector_across)
 }
 END_TEST
 
+// Of a cube of 1 m whose sides are of many triangles, with links and without, and of a triangle.
+START_TEST(width_is_the_least_across_a_face)
+{
+    double normal[2][3], corner[3][3] = {{0, 0, 1}, {1, 0, 2}, {0, 3, 1}};
+    make_field();
+    const sprag_polytope triangle = sprag_triangle_make((const double(*)[3])corner, normal);
+    const sprag_polytope *of[] = {&field.bare, &field.linked, &triangle};
+    const double width[] = {1, 1, 0};
+    for (int i = 0; i < 3; i++) {
+        const sprag_shape shape = {.kind = SPRAG_POLYTOPE, .polytope = of[i]};
+        ck_assert_double_eq_tol(sprag_shape_width(&shape), width[i], 1e-15);
+    }
+    ck_assert_double_eq(sprag_shape_width(&(sprag_shape){SPRAG_BOX, 0, {3, 2, 0.5}, 0}), 1);
+    ck_assert_double_eq(sprag_shape_width(&(sprag_shape){SPRAG_CYLINDER, 3, {0, 0, 2}, 0}), 4);
+    ck_assert_double_eq(sprag_shape_width(&(sprag_shape){SPRAG_CAPSULE, 3, {0, 0, 2}, 0}), 6);
+}
+END_TEST
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
     Suite *suite = suite_create("shape");
     TCase *exact =
         ADD_TESTS(suite, "exact", {search_along_links_agrees_with_search_of_all_vertices, 1},
-                  {any_vector_has_a_unit_vector_across, 1}, {no_turn_is_the_identity, 1});
+                  {any_vector_has_a_unit_vector_across, 1}, {no_turn_is_the_identity, 1},
+                  {width_is_the_least_across_a_face, 1});
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
     return run_suite(suite);
 }
