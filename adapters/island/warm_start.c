@@ -328,37 +328,39 @@ int sprag_ode_warm_start_of_pair(const ode_warm_start *warm, dGeomID a, dGeomID 
     return count;
 }
 
-// Stores entry i, in the run of the entry before it if both have the same key.
-static void store(table *now, int i, int *first, const uintptr_t key[3], const entry *what)
+// Entry i, to be filled in, in the run of the entry before it if both have the same key.
+static entry *store(table *now, int i, int *first, const uintptr_t key[3])
 {
-    now->entry[i] = *what;
     if (*first >= 0 && is_same_key(now->run[*first].key, key)) {
         now->run[*first].count++;
-        return;
+    } else {
+        *first = i;
+        now->run[i] = (run){.key = {key[0], key[1], key[2]}, .count = 1};
     }
-    *first = i;
-    now->run[i] = (run){.key = {key[0], key[1], key[2]}, .count = 1};
+    return &now->entry[i];
 }
 
 static void store_contact(table *now, int i, int *first, const ode_warm_key *key,
                           const sprag_contact *contact, const double force[6])
 {
-    entry e = {.successor = NULL};
-    memcpy(e.position, key->position, sizeof e.position);
+    entry *e = store(now, i, first, key->key);
+    double sum[3] = {0};
+    memcpy(e->position, key->position, sizeof e->position);
     for (int k = 0; k < 3; k++) {
-        add_scaled(e.force, key->sign * force[k], contact->frame[k], 3);
-        e.normal[k] = key->sign * contact->frame[0][k];
+        add_scaled(sum, key->sign * force[k], contact->frame[k], 3);
+        e->normal[k] = key->sign * contact->frame[0][k];
     }
-    store(now, i, first, key->key, &e);
+    memcpy(e->force, sum, sizeof sum);
+    e->successor = NULL;
 }
 
 static void store_row(table *now, int i, int *first, dJointID joint, int row, double force,
                       const ode_mending *mending)
 {
     const uintptr_t key[3] = {(uintptr_t)joint, (uintptr_t)row};
-    store(now, i, first, key,
-          &(entry){.row_force = force,
-                   .mending = mending ? *mending : (ode_mending){.expected = NAN}});
+    entry *e = store(now, i, first, key);
+    e->row_force = force;
+    e->mending = mending ? *mending : (ode_mending){.expected = NAN};
 }
 
 double sprag_ode_warm_start_row(const ode_warm_start *warm, dJointID joint, int row,
@@ -393,7 +395,7 @@ static void store_island(table *now, int i, dBodyID body, const sprag_memory *me
 {
     const uintptr_t key[3] = {(uintptr_t)body, of_island};
     int first = -1;
-    store(now, i, &first, key, &(entry){.memory = *memory});
+    store(now, i, &first, key)->memory = *memory;
 }
 
 void sprag_ode_warm_start_store_group(ode_warm_start *warm, dBodyID first,
@@ -426,7 +428,7 @@ void sprag_ode_warm_start_store_integrator_step(ode_warm_start *warm, dBodyID fi
     const uintptr_t key[3] = {(uintptr_t)first, of_integrator};
     int i = reserve(warm, 1), run = -1;
     if (i >= 0) {
-        store(&warm->now, i, &run, key, &(entry){.integrator_step = step});
+        store(&warm->now, i, &run, key)->integrator_step = step;
     }
 }
 
@@ -435,7 +437,8 @@ static void store_added(table *now, int i, const void *of, double added, double 
 {
     const uintptr_t key[3] = {(uintptr_t)of, of_body};
     int first = -1;
-    store(now, i, &first, key, &(entry){.added = {added, stored, share}});
+    double *to = store(now, i, &first, key)->added;
+    to[0] = added, to[1] = stored, to[2] = share;
 }
 
 void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, int *at, double *trace,
@@ -489,7 +492,7 @@ static int store_approaches(table *now, int at, const ode_problem *pulled)
         uintptr_t key[3];
         int first = -1;
         if (has_approach(pulled, i) && set_key_of_approach(key, pulled->contact_joint[i])) {
-            store(now, at++, &first, key, &(entry){.approach = pulled->approach[i]});
+            store(now, at++, &first, key)->approach = pulled->approach[i];
         }
     }
     return at;
