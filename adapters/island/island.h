@@ -114,12 +114,25 @@ typedef struct ode_loaded_joint {
     sprag_row *row;                 // the first one with a linear part
     int rows;                       // to the last of these
     int linear;                     // of which so many follow one another
+    bool turns;                     // it has rows without a linear part
     double lever[2][3];             // m, centre of the body to the anchor; 0 of the world's
     int part[2];                    // parts that its force loads; -1: none
     double arm[2][3];               // m, from their centres to where the force is a stiffness
     int older;                      // joint in the list of one of its parts; -1: none
     enum { NO_ARC, PART, ARC } arc; // how far it looks ahead
 } ode_loaded_joint;
+
+// The load on a part, in the entry of its first body, and the turn of each body within the step.
+typedef struct ode_load {
+    double moment[6]; // N m, symmetric part of the sum of r f' (xx, yy, zz, xy, xz, yz): K is its
+                      // trace less it
+    double torque[3]; // N m, of all joints on the part
+    bool known;       // a joint has exerted a force on it in the last step
+    // see set_turn():
+    double turn[3]; // rad/s
+    double sine;    // less 1
+    double inward;  // s
+} ode_load;
 
 // A body that spins fast about a principal axis (spin_step.c).
 typedef struct ode_spin {
@@ -154,9 +167,10 @@ typedef struct ode_problem {
     int stiffened_distances;
     int joint_rows;           // rows of joints: those of stiffened distances are behind them
     int distances;            // joints that hold a distance; each has room for two more rows
-    struct ode_load *load;    // of each body; NULL: not known
+    ode_load *load;           // of each body; NULL: not known
     ode_loaded_joint *loaded; // joints with levers, by rows
     int loadeds;
+    bool turns;           // a row of a joint has no linear part
     int *group;           // of the world and each body, see sprag_ode_group()
     ode_part *part;       // the world's, and one of each body; NULL: no joint makes any
     bool arcs;            // joints look ahead, whether the island is under load or not
@@ -348,11 +362,9 @@ void sprag_ode_lever_of_rows(const sprag_row *row, int side, double r[3]);
 
 // ---- load_inertia.c
 
-// Adds a body's share of A to its inertia, and sets it and what was before. I: of its part. moment:
-// N m, the symmetric part of the sum of r f' (xx, yy, zz, xy, xz, yz): K is its trace less it.
-// square: s^2, of the step. false: the load is too small.
-bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *moment, double square,
-                           double share_of_part, ode_stiffened_body *to);
+// Adds inertia to the bodies that need it by their loads.
+void sprag_ode_stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start,
+                              sprag_scratch *scratch);
 
 // Sets the targets of all bodies under load, and their free velocities by them.
 void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch);

@@ -36,6 +36,7 @@ typedef struct account {
     double stops;        // what more the accounts of stops hold at most
     double won;          // in the step, by A and by rows
     double driven;       // the part of it that u and the look ahead bring in
+    double energy;       // of the free motion: at rest, that of one step's fall
     bool pushed;         // the program moves a body
     bool has_stops;      // stops have accounts of their own
 } account;
@@ -66,23 +67,30 @@ static double work(const ode_problem *pulled, const int body[2], const double wr
 static void add_body(account *sum, const ode_problem *pulled, int body, ode_stiffened_body *of)
 {
     const sprag_body *b = &pulled->body[body];
-    const double *after = pulled->solution.velocity[body], *I = of ? of->inertia : b->inertia;
-    double middle[6], won[6], momentum[3];
-    for (int k = 0; k < 6; k++) {
-        middle[k] = 0.5 * (b->velocity[k] + after[k]);
-        won[k] = after[k] - (of && k > 2 ? of->free[k - 3] : b->free_velocity[k]);
+    const double *before = b->velocity, *after = pulled->solution.velocity[body];
+    const double *I = of ? of->inertia : b->inertia, *free = of ? of->free : b->free_velocity + 3;
+    double way[3], turn[3], won[3], momentum[3]; // in the middle of the step
+    for (int k = 0; k < 3; k++) {
+        way[k] = 0.5 * (before[k] + after[k]);
+        turn[k] = 0.5 * (before[3 + k] + after[3 + k]);
+        won[k] = after[3 + k] - free[k];
     }
-    mul33(I, won + 3, momentum);
+    mul33(I, won, momentum);
+    const double turned = dot3(turn, momentum);
+    for (int k = 0; k < 3; k++) {
+        won[k] = after[k] - b->free_velocity[k];
+    }
     if (b->mass > 0) {
-        sum->won += b->mass * dot3(middle, won) + dot3(middle + 3, momentum);
+        sum->won += b->mass * dot3(way, won) + turned;
     } else {
         sum->pushed = true;
     }
+    sum->energy += 0.5 * b->mass * dot3(b->free_velocity, b->free_velocity);
     if (of) {
-        mul33(of->added, middle + 3, momentum);
+        mul33(of->added, turn, momentum);
         sum->driven += dot3(of->target, momentum) - dot3(of->common, momentum);
         sum->before += of->stored;
-        of->stored = dot3(middle + 3, momentum);
+        of->stored = dot3(turn, momentum);
         sum->room += of->stored;
     }
 }
@@ -108,8 +116,28 @@ static stop_account account_of_stop(const ode_problem *pulled, int i)
     return (stop_account){spent, kept, fmax(0, whole * left - kept)};
 }
 
-// The program does the work of mending what it has opened; a stop's account pays for what the stop
-// mends.
+// The work of motors, and of what the program moves, is their own.
+static void add_rows(account *sum, const ode_problem *pulled)
+{
+    const double step = pulled->problem.step;
+    double won = sum->won, driven = sum->driven;
+    for (int i = 0; i < pulled->problem.rows; i++) {
+        const sprag_row *row = &pulled->row[i];
+        const double(*J)[6] = (const double(*)[6])row->jacobian;
+        const double impulse = step * pulled->solution.row_force[i];
+        if (row->drives) {
+            won -= impulse * work(pulled, row->body, J, false);
+            continue;
+        }
+        driven += 0.5 * impulse * pulled->ahead[i];
+        if (sum->pushed && (is_pushed(pulled, row->body[0]) || is_pushed(pulled, row->body[1]))) {
+            won += impulse * work(pulled, row->body, J, true);
+        }
+    }
+    sum->won = won, sum->driven = driven;
+}
+
+// So is that of mending what the program has opened; a stop's account pays for what the stop mends.
 static void add_mending(account *sum, const ode_problem *pulled)
 {
     for (int i = 0; i < pulled->joint_rows; i++) {
@@ -127,28 +155,15 @@ static void add_mending(account *sum, const ode_problem *pulled)
     }
 }
 
-// The work of contacts, of motors, and of what the program moves is their own.
-static void add_rows(account *sum, const ode_problem *pulled)
+// The work of contacts is their own.
+static void add_contacts(account *sum, const ode_problem *pulled)
 {
-    const double step = pulled->problem.step;
-    for (int i = 0; i < pulled->problem.rows; i++) {
-        const sprag_row *row = &pulled->row[i];
-        const double(*J)[6] = (const double(*)[6])row->jacobian;
-        const double impulse = step * pulled->solution.row_force[i];
-        if (row->drives) {
-            sum->won -= impulse * work(pulled, row->body, J, false);
-            continue;
-        }
-        sum->driven += 0.5 * impulse * pulled->ahead[i];
-        if (sum->pushed && (is_pushed(pulled, row->body[0]) || is_pushed(pulled, row->body[1]))) {
-            sum->won += impulse * work(pulled, row->body, J, true);
-        }
-    }
     for (int i = 0; i < pulled->problem.contacts; i++) {
         const sprag_contact *contact = &pulled->contact[i];
         double wrench[2][6];
         sprag_contact_wrench(contact, pulled->solution.contact_force[i], wrench);
-        sum->won -= step * work(pulled, contact->body, (const double(*)[6])wrench, false);
+        sum->won -=
+            pulled->problem.step * work(pulled, contact->body, (const double(*)[6])wrench, false);
     }
 }
 
@@ -164,17 +179,6 @@ static void add_distance(account *sum, const ode_problem *pulled, ode_stiffened_
         of->stored += middle * of->added * middle;
     }
     sum->room += of->stored;
-}
-
-// J, of the free motion: at rest, that of one step's fall.
-static double energy(const ode_problem *pulled)
-{
-    double sum = 0;
-    for (int i = 0; i < pulled->problem.bodies; i++) {
-        const double *v = pulled->body[i].free_velocity;
-        sum += 0.5 * pulled->body[i].mass * dot3(v, v);
-    }
-    return sum;
 }
 
 static void mix(double *to, const double *from, double share, int n)
@@ -234,6 +238,7 @@ bool sprag_ode_charge_loads(ode_problem *pulled)
         at += loaded;
     }
     add_rows(&sum, pulled);
+    add_contacts(&sum, pulled);
     add_mending(&sum, pulled);
     for (int i = 0; i < pulled->stiffened_distances; i++) {
         add_distance(&sum, pulled, &pulled->stiffened_distance[i]);
@@ -255,7 +260,7 @@ bool sprag_ode_charge_loads(ode_problem *pulled)
         settle(&of->stored, &of->share, kept, pulled->factor);
     }
     pulled->won = sum.won;
-    pulled->may_win = fmax(0, sum.before) + load_most_gain * energy(pulled);
+    pulled->may_win = fmax(0, sum.before) + load_most_gain * sum.energy;
     if (pulled->solve != ODE_WON && sum.won > pulled->may_win) {
         return false;
     }

@@ -8,66 +8,117 @@
 #include "linalg.h"
 #include "symmetric3.h"
 
-// Has a symmetric matrix, of which the upper triangle counts, no positive eigenvalue? By the signs
-// of its leading minors.
-static bool is_negative(const double S[9])
+// Takes out what turns the part. The torque t turns forces along a line, of which s is the sum of
+// f.r, by the angle t / s, and their moment by half of that.
+static void turn_back(ode_load *of)
 {
-    const double minor = S[0] * S[4] - S[1] * S[1], x = S[1] * S[5] - S[2] * S[4],
-                 y = S[1] * S[2] - S[0] * S[5];
-    return S[0] < 0 && minor > 0 && S[2] * x + S[5] * y + S[8] * minor < 0;
+    double *m = of->moment;
+    const double *t = of->torque, s = m[0] + m[1] + m[2];
+    if (s > 0) {
+        const double k = s / (s * s + dot3(t, t)), x = k * t[0], y = k * t[1], z = k * t[2];
+        const double xx = y * m[4] - z * m[3], yy = z * m[3] - x * m[5], zz = x * m[5] - y * m[4];
+        const double xy = y * m[5] - z * m[1] + z * m[0] - x * m[4];
+        const double xz = y * m[2] - z * m[5] + x * m[3] - y * m[0];
+        const double yz = z * m[4] - x * m[2] + x * m[1] - y * m[3];
+        m[0] -= xx, m[1] -= yy, m[2] -= zz;
+        m[3] -= 0.5 * xy, m[4] -= 0.5 * xz, m[5] -= 0.5 * yz;
+    }
 }
 
-// A = the positive part of square K - I, with the inertia I of the part: then I + A is no less than
-// square K. The body's share of it is no more than what counts beside its own inertia about each
-// axis of A: that of a part with bodies far apart is larger by orders of magnitude. Returns the
-// trace of the share.
-static double excess(const double *I, const double *own, double share, const double *moment,
-                     double square, double A[9])
+// Sets square K - I of a part, as one of the matrices of sprag_positive_parts(). false: it has no
+// positive part.
+static bool find_excess(const double *I, const double *moment, double square, double *to, int apart)
 {
-    double over[9], value[3], u[9], trace = 0;
-    over[0] = square * (moment[1] + moment[2]) - I[0];
-    over[4] = square * (moment[0] + moment[2]) - I[4];
-    over[8] = square * (moment[0] + moment[1]) - I[8];
-    over[1] = -square * moment[3] - 0.5 * (I[1] + I[3]);
-    over[2] = -square * moment[4] - 0.5 * (I[2] + I[6]);
-    over[5] = -square * moment[5] - 0.5 * (I[5] + I[7]);
-    if (is_negative(over)) {
-        return 0;
-    }
-    sprag_eigen3(over, value, u);
-    const double least = 1 / inverse_trace33(own); // no eigenvalue is below it
-    memset(A, 0, 9 * sizeof *A);
-    for (int k = 0; k < 3; k++) {
-        const double *axis = u + 3 * k;
-        double along[3], added = share * value[k];
-        if (added > load_most * least) {
-            mul33(own, axis, along);
-            added = fmin(added, load_most * dot3(axis, along));
-        }
-        if (added > 0) {
-            const double x = added * axis[0], y = added * axis[1];
-            A[0] += x * axis[0], A[1] += x * axis[1], A[2] += x * axis[2];
-            A[4] += y * axis[1], A[5] += y * axis[2], A[8] += added * axis[2] * axis[2];
-            trace += added;
-        }
-    }
-    A[3] = A[1], A[6] = A[2], A[7] = A[5];
-    return trace;
+    const double xx = square * (moment[1] + moment[2]) - I[0],
+                 yy = square * (moment[0] + moment[2]) - I[4],
+                 zz = square * (moment[0] + moment[1]) - I[8],
+                 xy = -square * moment[3] - 0.5 * (I[1] + I[3]),
+                 xz = -square * moment[4] - 0.5 * (I[2] + I[6]),
+                 yz = -square * moment[5] - 0.5 * (I[5] + I[7]);
+    to[0] = xx, to[apart] = xy, to[2 * apart] = xz;
+    to[3 * apart] = yy, to[4 * apart] = yz, to[5 * apart] = zz;
+    // all eigenvalues are negative, by the signs of the leading minors
+    const double minor = xx * yy - xy * xy, x = xy * yz - xz * yy, y = xy * xz - xx * yz;
+    return !(xx < 0 && minor > 0 && xz * x + yz * y + zz * minor < 0);
 }
 
-bool sprag_ode_add_inertia(sprag_body *body, const double *I, const double *moment, double square,
-                           double share_of_part, ode_stiffened_body *to)
+// Finds it for the bodies whose parts are under load, and lists these. Returns their number.
+static int find_all(ode_problem *pulled, double *excess, int apart)
 {
-    to->trace = excess(I, body->inertia, share_of_part, moment, square, to->added);
+    const double step = pulled->problem.step;
+    int count = 0;
+    for (int i = 0; i < pulled->problem.bodies; i++) {
+        const int first = sprag_ode_part(pulled, i);
+        if (first >= 0 && pulled->load[first].known && pulled->body[i].mass > 0) {
+            ode_load *of = &pulled->load[first];
+            if (first == i) {
+                turn_back(of);
+            }
+            const double *I =
+                pulled->part ? pulled->part[first + 1].inertia : pulled->body[i].inertia;
+            pulled->stiffened_body[count].body = i;
+            count += find_excess(I, of->moment, step * step, excess + count, apart);
+        }
+    }
+    return count;
+}
+
+// Adds a body's share of A, the positive part of square K - I of its part: then I + A is no less
+// than square K. It is no more than what counts beside the body's own inertia about the axes of A:
+// that of a part with bodies far apart is larger by orders of magnitude. false: it is zero.
+static bool add_inertia(sprag_body *body, const double *A, int apart, double share,
+                        ode_stiffened_body *to)
+{
+    double *I = body->inertia;
+    double xx = A[0], xy = A[apart], xz = A[2 * apart];
+    double yy = A[3 * apart], yz = A[4 * apart], zz = A[5 * apart];
+    const double all = xx * xx + yy * yy + zz * zz + 2 * (xy * xy + xz * xz + yz * yz),
+                 own = xx * I[0] + yy * I[4] + zz * I[8] + xy * (I[1] + I[3]) + xz * (I[2] + I[6]) +
+                       yz * (I[5] + I[7]);
+    if (share * all > load_most * own) {
+        share = load_most * own / all;
+    }
+    to->trace = share * (xx + yy + zz);
     if (!(to->trace > 0)) {
         return false;
     }
-    memcpy(to->inertia, body->inertia, sizeof to->inertia);
+    memcpy(to->inertia, I, sizeof to->inertia);
     memcpy(to->free, body->free_velocity + 3, sizeof to->free);
+    xx *= share, xy *= share, xz *= share, yy *= share, yz *= share, zz *= share;
+    const double added[9] = {xx, xy, xz, xy, yy, yz, xz, yz, zz};
     for (int i = 0; i < 9; i++) {
-        body->inertia[i] += to->added[i];
+        to->added[i] = added[i];
+        I[i] = to->inertia[i] + added[i];
     }
     return true;
+}
+
+void sprag_ode_stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start,
+                              sprag_scratch *scratch)
+{
+    const int apart = pulled->problem.bodies + SPRAG_PARTS_AT_ONCE;
+    double *excess = SPRAG_TAKE_RAW(scratch, 6 * apart, double);
+    const int count = excess ? find_all(pulled, excess, apart) : 0;
+    sprag_positive_parts(count, apart, excess);
+    int run = 0; // of the body before in the warm start
+    for (int i = 0; i < count; i++) {
+        const int at = pulled->stiffened_body[i].body;
+        sprag_body *body = &pulled->body[at];
+        ode_stiffened_body *to = &pulled->stiffened_body[pulled->stiffened_bodies];
+        double added, share = 1;
+        if (pulled->part) {
+            share = (body->inertia[0] + body->inertia[4] + body->inertia[8]) /
+                    pulled->part[sprag_ode_part(pulled, at) + 1].trace;
+        }
+        if (add_inertia(body, excess + i, apart, share, to)) {
+            to->body = at;
+            sprag_ode_warm_start_added(warm_start, pulled->island.body[at], &run, &added,
+                                       &to->stored, &to->share);
+            added = pulled->solve == ODE_WON ? 0 : added;
+            to->kept = to->share * sqrt(sqrt(added / to->trace));
+            pulled->stiffened_bodies++;
+        }
+    }
 }
 
 // ---- targets

@@ -120,18 +120,24 @@ static double own_turn(const ode_problem *pulled, const ode_loaded_joint *joint,
 static void find_opened_way(ode_problem *pulled, const ode_loaded_joint *joint)
 {
     const int first = (int)(joint->row - pulled->row);
-    const double least = least_own_way(pulled, joint);
-    double own = -1; // not known
+    double square = 0; // of all changes
+    bool opened = false;
+    for (int i = first; i < first + joint->rows; i++) {
+        const ode_mending *mending = &pulled->mending[i];
+        const double change = mends(pulled, i) - mending->expected;
+        square += change * change;
+        opened |= mending->opened != 0;
+    }
+    if (!opened && square <= least_own_way(pulled, joint)) {
+        return;
+    }
+    const double own = own_way(pulled, joint);
     for (int i = first; i < first + joint->rows; i++) {
         ode_mending *mending = &pulled->mending[i];
         const double now = mends(pulled, i), change = now - mending->expected;
-        if (mending->opened == 0 && change * change <= least) {
-            continue;
-        }
-        own = own < 0 ? own_way(pulled, joint) : own;
         const double more = fabs(change) - own,
-                     opened = mending->opened + (more > 0 ? copysign(more, change) : 0);
-        mending->opened = clamp(opened, sprag_smaller(0, now), sprag_larger(0, now));
+                     all = mending->opened + (more > 0 ? copysign(more, change) : 0);
+        mending->opened = clamp(all, sprag_smaller(0, now), sprag_larger(0, now));
     }
 }
 
@@ -186,7 +192,7 @@ void sprag_ode_find_opened(ode_problem *pulled)
     for (const ode_loaded_joint *joint = pulled->loaded, *last = joint + pulled->loadeds;
          joint < last; joint++) {
         find_opened_way(pulled, joint);
-        for (int first = joint->first, end; first < joint->end; first = end) {
+        for (int first = joint->first, end; first < joint->end && joint->turns; first = end) {
             end = first + 1;
             if (sprag_ode_turns(&pulled->row[first])) {
                 end = end_of_turn(pulled, joint, first);
@@ -251,14 +257,21 @@ void sprag_ode_expect_mending(ode_problem *pulled)
     for (int i = 0; i < pulled->problem.bodies; i++) {
         sprag_ode_cap_turn(pulled->island.body[i], pulled->solution.velocity[i]);
     }
+    static const double none[6];
     const double step = pulled->problem.step;
     for (const ode_loaded_joint *joint = pulled->loaded, *last = joint + pulled->loadeds;
          joint < last; joint++) {
         const double holding = erp_of(pulled, joint);
+        const double *v[2];
+        for (int side = 0; side < 2; side++) {
+            const int body = joint->row->body[side];
+            v[side] = body == SPRAG_STATIC ? none : pulled->solution.velocity[body];
+        }
         for (int i = joint->first; i < joint->end; i++) {
             ode_mending *mending = &pulled->mending[i];
+            const double(*J)[6] = (const double(*)[6])pulled->row[i].jacobian;
             const double erp = mending->stop_erp > 0 ? mending->stop_erp : holding,
-                         rate = sprag_ode_rate(pulled, &pulled->row[i], &pulled->solution);
+                         rate = product6(J[0], v[0]) + product6(J[1], v[1]);
             mending->before = mends(pulled, i);
             mending->expected = mending->before - step * erp * rate;
             if (mending->opened != 0) {

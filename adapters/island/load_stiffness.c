@@ -44,16 +44,6 @@
 #include "island_constants.h"
 #include "linalg.h"
 
-typedef struct ode_load {
-    double moment[6]; // N m, as sprag_ode_add_inertia's; of a part: that of its first body
-    double torque[3]; // N m, of all joints on the part
-    bool known;       // a joint has exerted a force on it in the last step
-    // of its turn within the step, see set_turn():
-    double turn[3]; // rad/s
-    double sine;    // less 1
-    double inward;  // s
-} load;
-
 // ---- one joint
 
 static bool is_zero(const double e[3])
@@ -88,8 +78,11 @@ static int find_rows(const ode_problem *pulled, int first, ode_loaded_joint *joi
     const dJointID *id = &pulled->row_joint[first], *last = pulled->row_joint + pulled->joint_rows;
     sprag_row *row = &pulled->row[first], *from = row, *end = row;
     int rows = 0, linear = 0;
+    joint->turns = false;
     for (; id + rows < last && id[rows] == *id; rows++, row++) {
-        if (!sprag_ode_turns(row)) {
+        if (sprag_ode_turns(row)) {
+            joint->turns = true;
+        } else {
             from = linear == 0 ? row : from;
             linear += row == from + linear;
             end = row + 1;
@@ -150,26 +143,21 @@ static bool welds(const sprag_row *row, int rows)
 
 // ---- joints in loops
 
-// Finds the groups. true: joints lead from a body back to it; the world, and what the program
-// moves, is one place.
-static bool form_loops(const ode_problem *pulled)
+// Puts the bodies of a joint into one group. true: they were in one, the joint closes a loop. The
+// world, and what the program moves, is one place.
+static bool join_groups(const ode_problem *pulled, const int body[2])
 {
-    bool any = false;
-    for (int i = 0; i <= pulled->problem.bodies; i++) {
-        pulled->group[i] = i;
+    int at[2];
+    for (int side = 0; side < 2; side++) {
+        const bool stays = body[side] == SPRAG_STATIC || !(pulled->body[body[side]].mass > 0);
+        at[side] = sprag_ode_group(pulled, stays ? SPRAG_STATIC : body[side]);
     }
-    for (int i = 0; i < pulled->loadeds; i++) {
-        int at[2];
-        for (int side = 0; side < 2; side++) {
-            const int body = pulled->loaded[i].row->body[side];
-            bool stays = body == SPRAG_STATIC || !(pulled->body[body].mass > 0);
-            at[side] = sprag_ode_group(pulled, stays ? SPRAG_STATIC : body);
-        }
-        const int later = at[1] > at[0];
-        any |= at[0] == at[1];
-        pulled->group[at[later]] = at[!later];
+    if (at[0] < at[1]) {
+        pulled->group[at[1]] = at[0];
+    } else {
+        pulled->group[at[0]] = at[1];
     }
-    return any;
+    return at[0] == at[1];
 }
 
 // Joints that contradict each other stay open, and pull with all their might. With each body held
@@ -203,7 +191,7 @@ static void hold_in_the_middle(const ode_problem *pulled, ode_loaded_joint *join
 // x r)). The turn about w is by an angle whose sine is sine h |w|, and cosine 1 - inward h |w|^2:
 // ODE does by Cayley's map, in its finite mode, and about the axis of a fast spin, by the
 // exponential. axis: of a fast spin, which turns an anchor on it by the rest of w; NULL: none.
-static void set_turn(load *to, const double w[3], const double *axis, double step, bool finite)
+static void set_turn(ode_load *to, const double w[3], const double *axis, double step, bool finite)
 {
     static const double least = 1e-3; // rad: the exponential is Cayley's map to 1e-7 of the turn
     memcpy(to->turn, w, sizeof to->turn);
@@ -261,7 +249,7 @@ static void look_ahead_of_joint(const ode_problem *pulled, ode_loaded_joint *joi
     double way[3] = {0};
     for (int side = 0; side < 2; side++) {
         if (body[side] != SPRAG_STATIC) {
-            const load *of = &pulled->load[body[side]];
+            const ode_load *of = &pulled->load[body[side]];
             double across[3], in[3];
             cross3(of->turn, joint->lever[side], across);
             cross3(of->turn, across, in);
@@ -321,17 +309,25 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
 {
     pulled->group = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies + 1, int);
     pulled->loaded = SPRAG_TAKE_RAW(scratch, pulled->joint_rows, ode_loaded_joint);
+    for (int i = 0; i <= pulled->problem.bodies && pulled->group; i++) {
+        pulled->group[i] = i;
+    }
+    bool loops = false;
     for (int i = 0, rows; i < pulled->joint_rows && !scratch->failed; i += rows) {
         ode_loaded_joint *joint = &pulled->loaded[pulled->loadeds];
         rows = find_rows(pulled, i, joint);
-        pulled->loadeds += find_levers(pulled, joint);
+        pulled->turns |= joint->turns;
+        if (find_levers(pulled, joint)) {
+            loops |= join_groups(pulled, joint->row->body);
+            pulled->loadeds++;
+        }
         if (rows >= 6 && welds(&pulled->row[i], rows) &&
             !sprag_ode_join_parts(pulled, joint->row->body, scratch)) {
             return false;
         }
     }
     int *newest = NULL;
-    if (pulled->group && form_loops(pulled)) {
+    if (loops) {
         newest = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, int);
         for (int i = 0; i < pulled->problem.bodies && newest; i++) {
             newest[i] = -1;
@@ -348,7 +344,7 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
 }
 
 // sign: by Newton's third law.
-static void add_force(load *to, double sign, const double r[3], const double force[3])
+static void add_force(ode_load *to, double sign, const double r[3], const double force[3])
 {
     const double x = sign * r[0], y = sign * r[1], z = sign * r[2];
     const double xy = x * force[1], xz = x * force[2], yz = y * force[2];
@@ -360,9 +356,9 @@ static void add_force(load *to, double sign, const double r[3], const double for
     to->known = true;
 }
 
-static void add_torques(const ode_problem *pulled, load *loads)
+static void add_torques(const ode_problem *pulled, ode_load *loads)
 {
-    for (int i = 0; i < pulled->joint_rows; i++) {
+    for (int i = 0; i < pulled->joint_rows && pulled->turns; i++) {
         const sprag_row *row = &pulled->row[i];
         for (int side = 0; side < 2 && sprag_ode_turns(row); side++) {
             const int part = sprag_ode_part(pulled, row->body[side]);
@@ -373,25 +369,8 @@ static void add_torques(const ode_problem *pulled, load *loads)
     }
 }
 
-// Takes out what turns the part. The torque t turns forces along a line, of which s is the sum of
-// f.r, by the angle t / s, and their moment by half of that.
-static void turn_back(load *of)
-{
-    double *m = of->moment;
-    const double *t = of->torque, s = m[0] + m[1] + m[2];
-    if (s > 0) {
-        const double k = s / (s * s + dot3(t, t)), x = k * t[0], y = k * t[1], z = k * t[2];
-        const double xx = y * m[4] - z * m[3], yy = z * m[3] - x * m[5], zz = x * m[5] - y * m[4];
-        const double xy = y * m[5] - z * m[1] + z * m[0] - x * m[4];
-        const double xz = y * m[2] - z * m[5] + x * m[3] - y * m[0];
-        const double yz = z * m[4] - x * m[2] + x * m[1] - y * m[3];
-        m[0] -= xx, m[1] -= yy, m[2] -= zz;
-        m[3] -= 0.5 * xy, m[4] -= 0.5 * xz, m[5] -= 0.5 * yz;
-    }
-}
-
 // Adds up the stiffness of each part by the forces of the last step.
-static void find_loads(const ode_problem *pulled, load *loads)
+static void find_loads(const ode_problem *pulled, ode_load *loads)
 {
     memset(loads, 0, (size_t)pulled->problem.bodies * sizeof *loads);
     for (int i = 0; i < pulled->loadeds; i++) {
@@ -405,37 +384,6 @@ static void find_loads(const ode_problem *pulled, load *loads)
         }
     }
     add_torques(pulled, loads);
-    for (int i = 0; i < pulled->problem.bodies; i++) {
-        turn_back(&loads[i]);
-    }
-}
-
-// Adds inertia to the bodies that need it.
-static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start)
-{
-    const double step = pulled->problem.step, square = step * step;
-    int run = 0; // of the body before in the warm start
-    for (int i = 0; i < pulled->problem.bodies; i++) {
-        sprag_body *body = &pulled->body[i];
-        const int first = sprag_ode_part(pulled, i);
-        if (first < 0 || !pulled->load[first].known || !(body->mass > 0)) {
-            continue;
-        }
-        const ode_part *part = pulled->part ? &pulled->part[first + 1] : NULL;
-        const double *moment = pulled->load[first].moment, *own = body->inertia;
-        const double *I = part ? part->inertia : own;
-        const double share = part ? (own[0] + own[4] + own[8]) / part->trace : 1;
-        ode_stiffened_body *to = &pulled->stiffened_body[pulled->stiffened_bodies];
-        if (sprag_ode_add_inertia(body, I, moment, square, share, to)) {
-            double added;
-            to->body = i;
-            sprag_ode_warm_start_added(warm_start, pulled->island.body[i], &run, &added,
-                                       &to->stored, &to->share);
-            added = pulled->solve == ODE_WON ? 0 : added;
-            to->kept = to->share * sqrt(sqrt(added / to->trace));
-            pulled->stiffened_bodies++;
-        }
-    }
 }
 
 static void look_ahead(ode_problem *pulled)
@@ -472,7 +420,7 @@ static bool was_loaded(const ode_problem *pulled)
 void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch)
 {
-    load *loads = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, load);
+    ode_load *loads = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_load);
     if (!loads || (!pulled->loaded && !find_joints(pulled, scratch))) {
         return;
     }
@@ -483,7 +431,7 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
         return;
     }
     find_loads(pulled, loads);
-    stiffen_bodies(pulled, warm_start);
+    sprag_ode_stiffen_bodies(pulled, warm_start, scratch);
     sprag_ode_set_targets(pulled, scratch);
     if (pulled->solve == ODE_WON) {
         sprag_ode_mend_nothing(pulled);

@@ -80,11 +80,15 @@ void sprag_ode_spin(ode_problem *pulled, sprag_scratch *scratch)
 
 bool sprag_ode_cap_turn(dBodyID body, double v[6])
 {
-    double speed = norm3(v + 3), most = fabs(dBodyGetMaxAngularSpeed(body));
-    for (int k = 0; k < 3 && speed > most; k++) {
-        v[3 + k] *= most / speed;
+    const double square = dot3(v + 3, v + 3), most = fabs(dBodyGetMaxAngularSpeed(body));
+    if (!(square > most * most)) {
+        return false;
     }
-    return speed > most;
+    const double share = most / sqrt(square);
+    for (int k = 3; k < 6; k++) {
+        v[k] *= share;
+    }
+    return true;
 }
 
 // The pose and velocity of the body after the step. ODE's own dxStepBody, over no time, follows for

@@ -1,11 +1,15 @@
 // Eigenvectors by Jacobi's rotations (Golub and Van Loan, Matrix Computations, 8.5): they stay
-// orthonormal where eigenvalues coincide.
+// orthonormal where eigenvalues coincide. Positive parts by the invariants of a matrix: without a
+// branch, for several matrices at once.
 #include "symmetric3.h"
 
 #include <float.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "linalg.h"
+#include "vectors.h"
+#include "vectors6.h"
 
 static void rotate(double *a, double *b, double c, double s)
 {
@@ -61,6 +65,78 @@ void sprag_eigen3(const double A[9], double value[3], double vector[9])
     vector[0] = x.x, vector[1] = x.y, vector[2] = x.z;
     vector[3] = y.x, vector[4] = y.y, vector[5] = y.z;
     vector[6] = z.x, vector[7] = z.y, vector[8] = z.z;
+}
+
+// ---- positive parts
+
+typedef int64_t mask __attribute__((vector_size(32)));
+
+// a where the mask is set, else b.
+#define CHOSEN(mask_, a_, b_) ((sprag_four)(((mask)(a_) & (mask_)) | ((mask)(b_) & ~(mask_))))
+
+static inline __attribute__((always_inline)) void take_roots(sprag_four *x)
+{
+    for (int i = 0; i < SPRAG_PARTS_AT_ONCE; i++) {
+        (*x)[i] = sqrt((*x)[i]);
+    }
+}
+
+// Sets y to the largest root of 4 y^3 - 3 y = q, |q| <= 1: the cosine of a third of the angle whose
+// cosine q is. It is smooth in the cosine h of half the angle: a cubic with its values and slopes
+// at both ends, then Halley's step.
+static inline __attribute__((always_inline)) void find_cosine_of_third(sprag_four *y,
+                                                                       const sprag_four *q)
+{
+    static const double a = 0.57735026918962576, b = 1.5 - 2 * a - 4.0 / 9, c = a - 5.0 / 9;
+    sprag_four h = 0.5 + 0.5 * *q;
+    take_roots(&h);
+    const sprag_four x = 0.5 + h * (a + h * (b + h * c)), f = x * (4 * x * x - 3) - *q,
+                     slope = 12 * x * x - 3, curve = 24 * x;
+    *y = x - 2 * f * slope / (2 * slope * slope - f * curve);
+}
+
+// Unless all eigenvalues have one sign, one has a sign of its own: the positive part is that one's,
+// or all without it. With that eigenvalue v of S, the adjugate of S - v is the projection on its
+// vector, by a factor.
+SPRAG_VECTORS
+static void take_positive_parts(int count, int apart, double *matrix)
+{
+    const sprag_four none = {0}, one = none + 1;
+    for (int i = 0; i < count; i += SPRAG_PARTS_AT_ONCE) {
+        sprag_four *S[6];
+        for (int k = 0; k < 6; k++) {
+            S[k] = (sprag_four *)(matrix + k * apart + i);
+        }
+        const sprag_four xx = *S[0], xy = *S[1], xz = *S[2], yy = *S[3], yz = *S[4], zz = *S[5];
+        const sprag_four mean = (xx + yy + zz) * (1.0 / 3), minor = xx * yy - xy * xy,
+                         minors = minor + (xx * zz - xz * xz) + (yy * zz - yz * yz),
+                         det = xz * (xy * yz - xz * yy) + yz * (xy * xz - xx * yz) + zz * minor;
+        const mask below = det < 0, alike = minors >= 0, positive = ~below & alike & (mean >= 0),
+                   negative = below & alike & (mean < 0);
+        const sprag_four sign = CHOSEN(below, -one, one), square = mean * mean - minors * (1.0 / 3);
+        sprag_four size = CHOSEN(square > 0, square, none), y;
+        take_roots(&size);
+        const sprag_four cube = 2 * size * size * size,
+                         of_rest = det + mean * (2 * mean * mean - minors), // det of S - mean
+            ratio = sign * of_rest / CHOSEN(cube > 0, cube, one),
+                         q = CHOSEN(ratio < -1, -one, CHOSEN(ratio > 1, one, ratio));
+        find_cosine_of_third(&y, &q);
+        const sprag_four v = mean + 2 * sign * size * y, x_v = xx - v, y_v = yy - v, z_v = zz - v,
+                         axx = y_v * z_v - yz * yz, ayy = x_v * z_v - xz * xz,
+                         azz = x_v * y_v - xy * xy, axy = xz * yz - xy * z_v,
+                         axz = xy * yz - xz * y_v, ayz = xy * xz - yz * x_v,
+                         trace = axx + ayy + azz, along = sign * v / CHOSEN(trace > 0, trace, one);
+        const sprag_four whole = CHOSEN(positive | (below & ~negative), one, none),
+                         part = CHOSEN(positive | negative, none, along);
+        *S[0] = whole * xx + part * axx, *S[1] = whole * xy + part * axy;
+        *S[2] = whole * xz + part * axz, *S[3] = whole * yy + part * ayy;
+        *S[4] = whole * yz + part * ayz, *S[5] = whole * zz + part * azz;
+    }
+}
+
+void sprag_positive_parts(int count, int apart, double *matrix)
+{
+    take_positive_parts(count, apart, matrix);
 }
 
 // B K B' is a cross product with the vector a, and |K|^2 = a.S a / det S, S = B B'.

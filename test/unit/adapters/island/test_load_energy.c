@@ -161,20 +161,33 @@ END_TEST
 // can be added to the ball's own, about an axis at a slant to the frame of the world.
 START_TEST(a_body_takes_what_counts_beside_its_own)
 {
-    static const double own = 0.004, part[9] = {1e6, 0, 0, 0, 1e6, 0, 0, 0, 1e6}; // kg m^2
-    static const double lever[3] = {480, 600, 640}, force[3] = {8e9, 0, -6e9};    // m, N
-    sprag_body body = {.mass = 1, .inertia = {own, 0, 0, 0, own, 0, 0, 0, own}};
-    sprag_problem problem = {.step = 0.01, .bodies = 1, .body = &body};
-    ode_stiffened_body to = {.share = 1};
+    static const double own = 0.004;                                           // kg m^2
+    static const double lever[3] = {480, 600, 640}, force[3] = {8e9, 0, -6e9}; // m, N
     static const int axes[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
-    double moment[6];
+    sprag_body body = {.mass = 1, .inertia = {own, 0, 0, 0, own, 0, 0, 0, own}};
+    ode_part part[2] = {{.first = -1},
+                        {.inertia = {1e6, 0, 0, 0, 1e6, 0, 0, 0, 1e6}, .trace = 6 * own}};
+    ode_load load = {.known = true};
+    ode_stiffened_body to;
+    dBodyID none = NULL;
+    ode_problem pulled = {.problem = {.step = 0.01, .bodies = 1, .body = &body},
+                          .island = {.body = &none, .bodies = 1},
+                          .body = &body,
+                          .part = part,
+                          .load = &load,
+                          .stiffened_body = &to};
     for (int i = 0; i < 6; i++) {
         const int a = axes[i][0], b = axes[i][1];
-        moment[i] = 0.5 * (lever[a] * force[b] + lever[b] * force[a]);
+        load.moment[i] = 0.5 * (lever[a] * force[b] + lever[b] * force[a]);
     }
-    ck_assert(sprag_ode_add_inertia(&body, part, moment, 1e-4, 0.5, &to));
-    ck_assert_int_eq(sprag_problem_check(&problem, NULL, 0), SPRAG_OK);
-    ck_assert_double_eq_tol(to.trace, 1e5 * own, 1e-9);
+    ode_warm_start *unknown = sprag_ode_warm_start_make();
+    sprag_scratch scratch = {0};
+    sprag_ode_stiffen_bodies(&pulled, unknown, &scratch);
+    ck_assert_int_eq(pulled.stiffened_bodies, 1);
+    ck_assert_int_eq(sprag_problem_check(&pulled.problem, NULL, 0), SPRAG_OK);
+    ck_assert_double_eq_tol(to.trace, 1e5 * own, 1e-6);
+    sprag_scratch_free(&scratch);
+    sprag_ode_warm_start_free(unknown);
 }
 END_TEST
 

@@ -57,6 +57,37 @@ START_TEST(a_diagonal_matrix_stays)
 }
 END_TEST
 
+// Random matrices, of no, one or two positive eigenvalues or all, of which some are equal or zero.
+START_TEST(positive_parts_are_of_positive_eigenvalues)
+{
+    enum { COUNT = 7, APART = COUNT + SPRAG_PARTS_AT_ONCE };
+    static const double eigenvalue[COUNT][3] = {{3, 2, 1},  {3, 2, -1},  {3, -2, -1}, {-3, -2, -1},
+                                                {2, 2, -1}, {2, -1, -1}, {2, 0, -3}};
+    static const int row[] = {0, 0, 0, 1, 1, 2}, column[] = {0, 1, 2, 1, 2, 2};
+    double S[6 * APART] = {0}, right[6][COUNT] = {0}, value[3], A[9], V[9];
+    const double size = pow(10, _i % 9 - 4);
+    for (int i = 0; i < 9; i++) {
+        A[i] = sin(100 * _i + 10 * (3 * sprag_smaller(i / 3, i % 3) + sprag_larger(i / 3, i % 3)));
+    }
+    sprag_eigen3(A, value, V);
+    for (int i = 0; i < COUNT; i++) {
+        for (int k = 0; k < 6; k++) {
+            for (int j = 0; j < 3; j++) {
+                const double of = V[3 * j + row[k]] * V[3 * j + column[k]] * size;
+                S[k * APART + i] += eigenvalue[i][j] * of;
+                right[k][i] += sprag_larger(0, eigenvalue[i][j]) * of;
+            }
+        }
+    }
+    sprag_positive_parts(COUNT, APART, S);
+    for (int i = 0; i < COUNT; i++) {
+        for (int k = 0; k < 6; k++) {
+            ck_assert_double_eq_tol(S[k * APART + i], right[k][i], 3e-9 * size);
+        }
+    }
+}
+END_TEST
+
 // 1 + K about an axis, K of a known size, seen in other units along each axis.
 START_TEST(skew_share_is_that_of_the_metric)
 {
@@ -80,6 +111,7 @@ int main(void)
 {
     Suite *suite = suite_create("symmetric3");
     ADD_TESTS(suite, "matrices", {eigenvectors_diagonalise, 30}, {a_diagonal_matrix_stays, 3},
+              {positive_parts_are_of_positive_eigenvalues, 30},
               {skew_share_is_that_of_the_metric, 8});
     return run_suite(suite);
 }
