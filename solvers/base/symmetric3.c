@@ -81,9 +81,9 @@ static inline __attribute__((always_inline)) void take_roots(sprag_four *x)
     }
 }
 
-// Sets y to the largest root of 4 y^3 - 3 y = q, |q| <= 1: the cosine of a third of the angle whose
-// cosine q is. It is smooth in the cosine h of half the angle: a cubic with its values and slopes
-// at both ends, then Halley's step.
+// Sets y to the largest root of 4 y^3 - 3 y = q, -1 < q <= 1: the cosine of a third of the angle
+// whose cosine q is. It is smooth in the cosine h of half the angle: a cubic with its values and
+// slopes at both ends, then Halley's step, which is 0 / 0 at the double root of q = -1.
 static inline __attribute__((always_inline)) void find_cosine_of_third(sprag_four *y,
                                                                        const sprag_four *q)
 {
@@ -101,7 +101,7 @@ static inline __attribute__((always_inline)) void find_cosine_of_third(sprag_fou
 SPRAG_VECTORS
 static void take_positive_parts(int count, int apart, double *matrix)
 {
-    const sprag_four none = {0}, one = none + 1;
+    const sprag_four none = {0}, one = none + 1, least = none - (1 - 4 * DBL_EPSILON);
     for (int i = 0; i < count; i += SPRAG_PARTS_AT_ONCE) {
         sprag_four *S[6];
         for (int k = 0; k < 6; k++) {
@@ -119,7 +119,7 @@ static void take_positive_parts(int count, int apart, double *matrix)
         const sprag_four cube = 2 * size * size * size,
                          of_rest = det + mean * (2 * mean * mean - minors), // det of S - mean
             ratio = sign * of_rest / CHOSEN(cube > 0, cube, one),
-                         q = CHOSEN(ratio < -1, -one, CHOSEN(ratio > 1, one, ratio));
+                         q = CHOSEN(ratio < least, least, CHOSEN(ratio > 1, one, ratio));
         find_cosine_of_third(&y, &q);
         const sprag_four v = mean + 2 * sign * size * y, x_v = xx - v, y_v = yy - v, z_v = zz - v,
                          axx = y_v * z_v - yz * yz, ayy = x_v * z_v - xz * xz,

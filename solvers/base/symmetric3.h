@@ -8,7 +8,7 @@
 // Eigenvalues of A and their unit eigenvectors, the rows of `vector`, which are right-handed.
 void sprag_eigen3(const double A[9], double value[3], double vector[9]);
 
-// The positive parts of so many matrices, in place, to 1e-9 of their size. Entry k of the upper
+// The positive parts of so many matrices, in place, to 2e-8 of their size. Entry k of the upper
 // triangle, row by row, of matrix i is at k apart + i. They are read and written by fours: apart is
 // larger than their number by three or more.
 enum { SPRAG_PARTS_AT_ONCE = 4 };

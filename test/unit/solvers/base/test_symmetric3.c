@@ -60,9 +60,10 @@ END_TEST
 // Random matrices, of no, one or two positive eigenvalues or all, of which some are equal or zero.
 START_TEST(positive_parts_are_of_positive_eigenvalues)
 {
-    enum { COUNT = 7, APART = COUNT + SPRAG_PARTS_AT_ONCE };
-    static const double eigenvalue[COUNT][3] = {{3, 2, 1},  {3, 2, -1},  {3, -2, -1}, {-3, -2, -1},
-                                                {2, 2, -1}, {2, -1, -1}, {2, 0, -3}};
+    enum { COUNT = 9, APART = COUNT + SPRAG_PARTS_AT_ONCE };
+    static const double eigenvalue[COUNT][3] = {{3, 2, 1},    {3, 2, -1}, {3, -2, -1},
+                                                {-3, -2, -1}, {2, 2, -1}, {2, -1, -1},
+                                                {2, 0, -3},   {2, 2, 1},  {-1, -1, -3}};
     static const int row[] = {0, 0, 0, 1, 1, 2}, column[] = {0, 1, 2, 1, 2, 2};
     double S[6 * APART] = {0}, right[6][COUNT] = {0}, value[3], A[9], V[9];
     const double size = pow(10, _i % 9 - 4);
