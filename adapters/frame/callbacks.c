@@ -106,6 +106,12 @@ static int pull_joint(group *g, int j, int rows, double h, int *stops)
         g->stop[i].row += rows;
         g->stop_joint[i] = joint;
     }
+    dVector3 anchor[2];
+    if (count > 0 && sprag_ode_distance_anchors(joint, anchor)) {
+        double between[3];
+        subtract3(anchor[0], anchor[1], between);
+        g->row[rows].length = norm3(between);
+    }
     for (int k = rows; k < rows + count; k++) {
         g->row_joint[k] = j;
         for (int side = 0; side < 2; side++) {

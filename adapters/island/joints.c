@@ -99,7 +99,7 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
         row->compliance = rhs_cfm[2 * k + 1];
         row->lo = lo_hi[2 * k];
         row->hi = lo_hi[2 * k + 1];
-        row->guess = 0;
+        row->guess = row->length = 0;
         if (warm_start) {
             row->guess =
                 sprag_ode_warm_start_row(warm_start, joint, good, mending ? &mending[good] : NULL);

@@ -50,13 +50,25 @@ static double load_of_joint(const advance_run *run, const sprag_row *row, int ro
     return square > 0 ? (dot3(force, lever) + size) * inverse / (4 * square) : 0;
 }
 
+// 1/s^2, the same of a body at the end of a distance under tension, which is a spring across: the
+// tension over the length. The bodies at both ends may go opposite ways, which makes it twice as
+// stiff. The lever of the end is taken to be across the distance.
+static double load_of_distance(const advance_run *run, const sprag_row *row, int side)
+{
+    const double *about = row->jacobian[side] + 3, tension = fmax(0, -row->guess);
+    const int b = row->body[side];
+    double turned[3];
+    mul33(run->inverse[b], about, turned);
+    return 2 * tension / row->length * (1 / run->frame->body[b].mass + dot3(about, turned));
+}
+
 // From i on: rows of one joint that have linear parts, or one row.
 static int rows_of_joint(const advance_run *run, int i)
 {
     const sprag_row *row = &run->rows.row[i];
     int rows = 0;
     while (i + rows < run->rows.count && row[rows].body[0] == row->body[0] &&
-           row[rows].body[1] == row->body[1] &&
+           row[rows].body[1] == row->body[1] && row[rows].length == 0 &&
            dot3(row[rows].jacobian[0], row[rows].jacobian[0]) > 0) {
         rows++;
     }
@@ -71,10 +83,11 @@ static double load_rate(advance_run *run)
     for (int i = 0, rows; i < run->rows.count; i += rows) {
         const sprag_row *row = &run->rows.row[i];
         rows = rows_of_joint(run, i);
-        for (int side = 0; side < 2 && rows > 1; side++) {
+        for (int side = 0; side < 2 && (rows > 1 || row->length > 0); side++) {
             int b = row->body[side];
-            if (b != SPRAG_STATIC) {
-                sum[b] += load_of_joint(run, row, rows, side);
+            if (b != SPRAG_STATIC && run->frame->body[b].mass > 0) {
+                sum[b] += row->length > 0 ? load_of_distance(run, row, side)
+                                          : load_of_joint(run, row, rows, side);
                 most = fmax(most, sum[b]);
             }
         }

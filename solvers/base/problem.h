@@ -72,6 +72,7 @@ typedef struct sprag_row {
     double compliance; // m/s per N, rad/s per N m
     double lo, hi;     // N, N m; may be infinite
     double guess;      // N, N m, expected force, from the last step
+    double length;     // m, between the points whose distance it keeps; 0: it keeps another quantity
     bool drives;       // it may bring in energy, as a motor does; for the caller's accounts
 } sprag_row;
 

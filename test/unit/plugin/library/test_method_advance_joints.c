@@ -167,6 +167,44 @@ START_TEST(heavy_ball_stays_on_its_chain)
 }
 END_TEST
 
+// The same ball on 20 balls of 0.1 kg, each at a distance of 0.2 m from the next. Stock's part by
+// 8 m at 16.7 ms.
+START_TEST(heavy_ball_stays_on_its_distances)
+{
+    enum { BALLS = 21 };
+    static const double length = 0.2, steps[] = {0.005, 0.01, 0.0167}; // m, s
+    scene *s = open_scene("method=advance");
+    dBodyID body[BALLS];
+    s->length = steps[_i];
+    for (int i = 0; i < BALLS; i++) {
+        dMass mass;
+        body[i] = dBodyCreate(s->world);
+        dMassSetSphereTotal(&mass, i + 1 == BALLS ? 50 : 0.1, 0.05);
+        dBodySetMass(body[i], &mass);
+        dBodySetPosition(body[i], (i + 1) * length, 0, 0);
+        dGeomSetBody(dCreateSphere(s->space, 0.05), body[i]);
+        dJointID joint = dJointCreateDBall(s->world, 0);
+        dJointAttach(joint, body[i], i ? body[i - 1] : NULL);
+        dJointSetDBallAnchor1(joint, (i + 1) * length, 0, 0);
+        dJointSetDBallAnchor2(joint, i * length, 0, 0);
+    }
+    for (double time = 0; time < 5; time += s->length) {
+        double energy = 0;
+        const dVector3 origin = {0};
+        step(s);
+        for (int i = 0; i < BALLS; i++) {
+            const dReal *before = i ? dBodyGetPosition(body[i - 1]) : origin;
+            double middle = height(body[i]) - s->length / 2 * dBodyGetLinearVel(body[i])[2];
+            energy += kinetic_energy(body[i]) + (i + 1 == BALLS ? 50 : 0.1) * G * middle;
+            double apart = dCalcPointsDistance3(before, dBodyGetPosition(body[i]));
+            ck_assert_double_eq_tol(apart, length, 0.005);
+        }
+        ck_assert_double_lt(energy, 15); // J, of the 2000 of its fall
+    }
+    close_scene(s);
+}
+END_TEST
+
 // A vehicle of 100 kg on a track of 24 links about two wheels, one of which drives, for 2 s at
 // steps of 10 and 16.7 ms: the joints stay together, nothing stands still.
 enum { TRACK = 24 };
@@ -663,11 +701,11 @@ int main(void)
     ADD_TESTS(suite, "joints and surfaces", {joint_stops_act_in_time, 3},
               {fingers_hold_along_a_line, 3}, {arm_rests_at_its_stop, 1},
               {fast_swings_win_nothing, 4}, {heavy_ball_stays_on_its_chain, 3},
-              {track_stays_together, 2}, {joints_bring_in_what_is_theirs, 4},
-              {swings_do_not_brake_what_slides_beside, 1}, {pendulum_keeps_swinging, 1},
-              {joint_feedback_is_the_load, 1}, {impacts_are_in_the_feedback, 1},
-              {shared_feedback_has_the_force_of_a_pair, 1}, {motor_drives, 2},
-              {motor_flings_into_ground, 2}, {car_slips_as_it_must, 1},
+              {heavy_ball_stays_on_its_distances, 3}, {track_stays_together, 2},
+              {joints_bring_in_what_is_theirs, 4}, {swings_do_not_brake_what_slides_beside, 1},
+              {pendulum_keeps_swinging, 1}, {joint_feedback_is_the_load, 1},
+              {impacts_are_in_the_feedback, 1}, {shared_feedback_has_the_force_of_a_pair, 1},
+              {motor_drives, 2}, {motor_flings_into_ground, 2}, {car_slips_as_it_must, 1},
               {directions_have_their_friction, 2}, {conveyor_carries, 1}, {bounces, 2},
               {sensors_let_pass, 1}, {platform_carries, 1}, {lifts_pass_what_nothing_can_push, 2});
     return run_suite(suite);
