@@ -533,7 +533,7 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
 static void index_entries(table *t)
 {
     int slots = 64;
-    while (slots < t->count) {
+    while (slots < 2 * t->count) {
         slots *= 2;
     }
     if (slots > t->slots) {
