@@ -292,6 +292,7 @@ static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_opt
     charge(options, swept.sweep_work - stats->sweep_work);
     stats->sweeps = swept.sweeps;
     stats->sweep_work = swept.sweep_work;
+    stats->convergence = swept.convergence;
     if (result == SPRAG_OK && !isfinite(sprag_best_offer(best, &swept))) {
         return SPRAG_NOT_CONVERGED;
     }
@@ -423,8 +424,9 @@ static void settle_known(island *b, bool pays)
 // still. Known forces go first near rest, in one body alone, where contacts have a stiffness of
 // their own, and where joints hold bodies; the interior-point method near rest, until known forces
 // solve it or it owes too much. Otherwise sweeps go first.
-// Direct methods follow sweeps that leave the island near rest, where contacts creep without them,
-// or one body alone, or, in trees, a large residual: light bodies may then be anywhere, as in a
+// Direct methods follow sweeps that leave the island near rest, where contacts creep without them
+// (in loops, known forces follow only sweeps that have converged: from others they do not end), or
+// one body alone, or, in trees, a large residual: light bodies may then be anywhere, as in a
 // stack that is hit. Newton's method in the velocities goes on in trees, and where joints hold
 // bodies: what a gripper holds by a line slips by millimetres otherwise. The interior-point method
 // earns the more the larger the gap is. Islands that settle are solved by frozen friction in full
@@ -491,14 +493,16 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         sprag_result last = result == SPRAG_OK && !ends ? SPRAG_NOT_CONVERGED : result;
         memory->runs = false;
         const bool hard = trees && left > STRIBECK_HARD_RESIDUAL;
+        const bool nearly = trees || stats->convergence <= STRIBECK_SWEEP_TOLERANCE;
         if (may && has_failed(last) &&
-            (exact || moving == 1 || hard || (swept && ((joined && !free) || !first)))) {
+            (exact || moving == 1 || hard || (swept && (joined ? !free : !first && nearly)))) {
             const unsigned newton = cheap ? SPRAG_ATTEMPT_NEWTON : 0;
             const unsigned known = joined ? 0 : SPRAG_ATTEMPT_SWEPT; // of joints they have failed
             last = try_directly(&b, newton | known, trees ? INFINITY : most, &b.known);
             solved = last == SPRAG_OK;
         }
-        const double cost = STRIBECK_INTERIOR_LEAST * memory->update;
+        const double update = fmax(memory->update, STRIBECK_UPDATE_WORK * laws); // 0: not known
+        const double cost = STRIBECK_INTERIOR_LEAST * update;
         const double share =
             direct && (swept || exact) && stacked ? fmin(1, STRIBECK_GAP_SHARE * gap) : 0;
         memory->interior = fmin(cost, memory->interior + share * stats->sweep_work);
