@@ -27,8 +27,10 @@ typedef struct interior {
     sprag_system *system;
     double scale, stiction; // m/s
     limit *limit;
-    int limits;
+    int limits, batches;
+    cones *cones; // batches
     double (*p)[6], (*dp)[6], (*c)[6], (*e)[6], (*yield)[6], (*rest)[6], (*D)[6][6];
+    bool (*free)[6]; // points: impulses that their laws leave free
     double *row_p, *row_dp, *row_c, *row_e, *row_rest, *row_D;
 } interior;
 
@@ -52,25 +54,27 @@ static void add_limits_of_point(interior *in, int i)
     const sprag_system *system = in->system;
     const sprag_point *point = &system->point[i];
     bool given = point->law == SPRAG_GIVEN, coupled = false;
+    in->free[i][SPRAG_NORMAL] = !given;
     for (int c = point->cone; c < point->cone + point->cones; c++) {
         const sprag_cone *cone = &system->cone[c];
+        memset(in->free[i] + cone->first, true, (size_t)cone->axes * sizeof in->free[i][0]);
         if (isinf(cone->coefficient)) {
             continue;
         }
         bool fixed = given || cone->force;
         limit *to = add_limit(in, i, in->p[i], in->dp[i], in->e[i]);
         to->constant = fixed ? bound_of(system, cone, point->given) : 0;
-        to->head = fixed ? 0 : cone->coefficient;
+        to->by[0] = fixed ? 0 : cone->coefficient;
         for (int k = 0; k < cone->axes; k++) {
-            to->at[k] = cone->first + k;
-            to->scale[k] = 1 / cone->shape[k];
+            to->at[1 + k] = cone->first + k;
+            to->by[1 + k] = 1 / cone->shape[k];
         }
         to->alone = point->cones == 1 && (given || !fixed);
         coupled |= !fixed;
     }
     if (!given && !coupled) {
         limit *to = add_limit(in, i, in->p[i], in->dp[i], in->e[i]);
-        to->head = 1;
+        to->by[0] = 1;
         to->alone = true;
     }
 }
@@ -83,7 +87,7 @@ static void add_limits_of_row(interior *in, int i)
         if (isfinite(bound[side])) {
             limit *to = add_limit(in, -1, &in->row_p[i], &in->row_dp[i], &in->row_e[i]);
             to->alone = !isfinite(bound[!side]);
-            to->head = side ? -1 : 1;
+            to->by[0] = side ? -1 : 1;
             to->constant = side ? bound[1] : -bound[0];
         }
     }
@@ -140,6 +144,9 @@ static bool take(interior *in, sprag_scratch *scratch)
     in->yield = SPRAG_TAKE(scratch, points, double[6]);
     in->rest = SPRAG_TAKE(scratch, points, double[6]);
     in->D = SPRAG_TAKE(scratch, points, double[6][6]);
+    in->free = SPRAG_TAKE(scratch, points, bool[6]);
+    in->cones =
+        SPRAG_TAKE(scratch, (system->cones + points + 2L * rows + LANES - 1) / LANES, cones);
     in->row_p = SPRAG_TAKE(scratch, rows, double);
     in->row_dp = SPRAG_TAKE(scratch, rows, double);
     in->row_c = SPRAG_TAKE(scratch, rows, double);
@@ -211,88 +218,73 @@ static void set_rest(interior *in)
     }
 }
 
-static const double *rest_of(const interior *in, const limit *of)
+static double inverse_mass_of(const interior *in, const limit *of)
 {
-    return of->point >= 0 ? in->rest[of->point] : &in->row_rest[of->p - in->row_p];
+    const sprag_system *system = in->system;
+    return of->point >= 0 ? system->point[of->point].inverse_mass
+                          : system->equation[of->p - in->row_p].inverse_mass;
 }
 
-// Friction of the last step, inside its cone, and the dual that is central for it. The larger a
-// load is, the larger may its change be: a dual that is too small for it stops the updates.
-static void start_warm(const interior *in, limit *of, const sprag_point *point)
+// Sets s where p is.
+static void set_slacks(interior *in)
 {
-    for (int k = 0; k < 2; k++) {
+    for (int i = 0; i < in->limits; i++) {
+        const limit *of = &in->limit[i];
+        double s[3];
+        set_image(of, of->p, s);
+        for (int k = 0; k < 3; k++) {
+            in->cones[i / LANES].s[k][i % LANES] = k == 0 ? s[0] + of->constant : s[k];
+        }
+    }
+}
+
+// Friction of the last step, inside its cone. Returns where its dual is on the central path. The
+// larger a load is, the larger may its change be: a dual that is too small for it stops the
+// updates.
+static double start_warm(const interior *in, const limit *of, const sprag_point *point)
+{
+    double s[3];
+    for (int k = 1; k < 3; k++) {
         of->p[of->at[k]] += of->at[k] > 0 && of->at[k] < 3 ? point->guess[of->at[k]] : 0;
     }
-    set_slack(of);
-    double size = hypot(of->s[1], of->s[2]), bound = STRIBECK_INTERIOR_INSIDE * of->s[0];
-    for (int k = 0; k < 2 && size > bound; k++) {
+    set_image(of, of->p, s);
+    double size = hypot(s[1], s[2]), bound = STRIBECK_INTERIOR_INSIDE * (s[0] + of->constant);
+    for (int k = 1; k < 3 && size > bound; k++) {
         of->p[of->at[k]] *= of->at[k] > 0 ? bound / size : 1;
     }
-    set_slack(of);
     double load = fmax(first_impulse(in, point), of->p[0]);
-    set_central(of, STRIBECK_INTERIOR_WARM * STRIBECK_INTERIOR_DUAL * in->scale * load);
+    return STRIBECK_INTERIOR_WARM * STRIBECK_INTERIOR_DUAL * in->scale * load;
 }
 
 // Duals in the middle of their cones, of contacts and rows that move apart slowly.
 static void start_duals(interior *in)
 {
-    for (int i = 0; i < in->limits; i++) {
-        limit *of = &in->limit[i];
-        const sprag_point *point = of->point >= 0 ? &in->system->point[of->point] : NULL;
-        if (point && point->guess[0] >= 0 && of->head > 0) {
-            start_warm(in, of, point);
-        } else {
-            set_slack(of);
-            of->z[0] = STRIBECK_INTERIOR_DUAL * in->scale / (of->head != 0 ? fabs(of->head) : 1);
+    in->batches = (in->limits + LANES - 1) / LANES;
+    for (int i = 0; i < LANES * in->batches; i++) {
+        cones *c = &in->cones[i / LANES];
+        const int l = i % LANES;
+        c->s[0][l] = c->z[0][l] = 1;
+        if (i >= in->limits) {
+            continue;
         }
+        const limit *of = &in->limit[i];
+        const sprag_point *point = of->point >= 0 ? &in->system->point[of->point] : NULL;
+        const bool warm = point && point->guess[0] >= 0 && of->by[0] > 0;
+        for (int k = 0; k < 3; k++) {
+            c->by[k][l] = of->by[k];
+            c->follow[k][l] = -(of->alone && of->by[k] != 0);
+        }
+        c->used[l] = -1;
+        c->inverse_mass[l] = inverse_mass_of(in, of);
+        c->z[0][l] = STRIBECK_INTERIOR_DUAL * in->scale / (of->by[0] != 0 ? fabs(of->by[0]) : 1);
+        c->x[0][l] = warm ? start_warm(in, of, point) : 0;
     }
+    set_slacks(in);
+    centre_duals(in->cones, in->batches);
     set_rest(in);
 }
 
 // ---- matrix
-
-// D = A^-1 of the first n rows and columns, symmetric positive definite.
-static inline __attribute__((always_inline)) bool invert_rows(double A[6][6], int n, double D[6][6])
-{
-    double X[6][6];
-    for (int i = 0; i < n; i++) { // A becomes its factor, with the inverse of its diagonal
-        for (int j = 0; j <= i; j++) {
-            double sum = A[i][j];
-            for (int k = 0; k < j; k++) {
-                sum -= A[i][k] * A[j][k];
-            }
-            if (i == j && !(sum > 0)) {
-                return false;
-            }
-            A[i][j] = i == j ? 1 / sqrt(sum) : sum * A[j][j];
-        }
-    }
-    for (int j = 0; j < n; j++) {
-        X[j][j] = A[j][j];
-        for (int i = j + 1; i < n; i++) {
-            double sum = 0;
-            for (int k = j; k < i; k++) {
-                sum -= A[i][k] * X[k][j];
-            }
-            X[i][j] = sum * A[i][i];
-        }
-    }
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j <= i; j++) {
-            double sum = 0;
-            for (int k = i; k < n; k++) {
-                sum += X[k][i] * X[k][j];
-            }
-            D[i][j] = D[j][i] = sum;
-        }
-    }
-    return true;
-}
-
-static bool invert(double A[6][6], int dim, double D[6][6])
-{
-    return dim == 3 ? invert_rows(A, 3, D) : invert_rows(A, 6, D);
-}
 
 // y = D x, the rest of D is not used
 static inline void times(const double D[6][6], int dim, const double *x, double *y)
@@ -303,30 +295,61 @@ static inline void times(const double D[6][6], int dim, const double *x, double 
     }
 }
 
-// D of a point, with 0 where it has no impulse. next: its first limit, and the first of the next.
-static bool set_point_matrix(interior *in, int i, int *next)
+// Adds Y and the cones of a point to a lane. *next: its first limit, and the first of the next.
+static void add_stiffness(const interior *in, int i, int *next, int l, lanes A[6][6])
 {
-    const sprag_point *point = &in->system->point[i];
-    double A[6][6] = {{0}}, *yield = in->yield[i];
-    bool free[6] = {point->law != SPRAG_GIVEN};
-    for (int c = point->cone; c < point->cone + point->cones; c++) {
-        for (int k = 0; k < in->system->cone[c].axes; k++) {
-            free[in->system->cone[c].first + k] = true;
+    for (; *next < in->limits && in->limit[*next].point == i; ++*next) {
+        const int *at = in->limit[*next].at;
+        const cones *c = &in->cones[*next / LANES];
+        for (int j = 0; j < 3; j++) {
+            for (int k = 0; k <= j; k++) {
+                A[at[j]][at[k]][l] += c->K[j][k][*next % LANES];
+            }
         }
     }
-    for (int k = 0; k < point->dim; k++) {
-        A[k][k] = free[k] ? yield[k] : 1;
+}
+
+// D of a few points of n impulses each, with 0 where a point has none.
+INLINE bool set_matrices(interior *in, int first, int count, int n, int *next)
+{
+    lanes A[6][6] = {{{0}}}, D[6][6];
+    lane_mask positive = (lane_mask)(zeros == zeros);
+    for (int l = 0; l < LANES; l++) {
+        for (int k = 0; k < n; k++) {
+            A[k][k][l] = l < count && in->free[first + l][k] ? in->yield[first + l][k] : 1;
+        }
+        if (l < count) {
+            add_stiffness(in, first + l, next, l, A);
+        }
     }
-    for (; *next < in->limits && in->limit[*next].point == i; ++*next) {
-        add_stiffness(&in->limit[*next], A);
+    invert_rows(A, n, D, &positive);
+    for (int l = 0; l < count; l++) {
+        const bool *free = in->free[first + l];
+        for (int j = 0; j < n; j++) {
+            for (int k = 0; k < n; k++) {
+                in->D[first + l][j][k] = j != k || free[k] ? D[j][k][l] : 0;
+            }
+        }
     }
-    if (!invert(A, point->dim, in->D[i])) {
-        return false;
+    positive = ~positive;
+    return !any(&positive);
+}
+
+SPRAG_VECTORS
+static bool set_point_matrices(interior *in, int *next)
+{
+    const sprag_point *point = in->system->point;
+    bool done = true;
+    for (int i = 0, count; i < in->system->points && done; i += count) {
+        for (count = 1; count < LANES && i + count < in->system->points; count++) {
+            if (point[i + count].dim != point[i].dim) {
+                break;
+            }
+        }
+        done = point[i].dim == 3 ? set_matrices(in, i, count, 3, next)
+                                 : set_matrices(in, i, count, 6, next);
     }
-    for (int k = 0; k < point->dim; k++) {
-        in->D[i][k][k] *= free[k];
-    }
-    return true;
+    return done;
 }
 
 static sprag_result factor(interior *in)
@@ -336,26 +359,20 @@ static sprag_result factor(interior *in)
     if (result != SPRAG_OK) {
         return result;
     }
-    for (int i = 0; i < in->limits; i++) {
-        if (!set_scaling(&in->limit[i])) {
-            return SPRAG_SINGULAR;
-        }
-    }
     int next = 0;
+    if (!scale_cones(in->cones, in->batches) || !set_point_matrices(in, &next)) {
+        return SPRAG_SINGULAR;
+    }
     for (int i = 0; i < system->points; i++) {
-        if (is_held(&system->point[i])) {
-            continue;
+        if (!is_held(&system->point[i])) {
+            system->space->add_point(system, i, (const double(*)[6])in->D[i], true);
         }
-        if (!set_point_matrix(in, i, &next)) {
-            return SPRAG_SINGULAR;
-        }
-        system->space->add_point(system, i, (const double(*)[6])in->D[i], true);
     }
     for (int i = 0; i < system->equations; i++) {
         double sum = system->equation[i].yield;
         for (; next < in->limits && in->limit[next].p == &in->row_p[i]; next++) {
-            const limit *of = &in->limit[next];
-            sum += 1 / (of->root * of->root);
+            const double root = in->cones[next / LANES].root[next % LANES];
+            sum += 1 / (root * root);
         }
         in->row_D[i] = 1 / sum;
         if (in->row_D[i] > 0) {
@@ -374,31 +391,25 @@ static void set_residual(const interior *in, const double *v)
     sprag_system_balance(in->system, v);
 }
 
-// ds, and dz = W^-1 k - W^-2 ds, where dz holds W^-1 k. Near the boundary of the cone W^-2 is so
-// large that dz would be rounding: A' z = u + Y p + lag gives it where it has one solution.
-static void set_change(const interior *in, limit *of)
+// Sets ds, and what those duals follow that have one solution.
+static void set_changes(const interior *in)
 {
     const sprag_system *system = in->system;
-    set_image(of, of->dp, of->ds);
-    if (!of->alone || of->head == 0) {
-        double x[3], y[3];
-        apply(of, true, of->ds, x);
-        apply(of, true, x, y);
-        add_scaled(of->dz, -1, y, 3);
-    }
-    if (!of->alone) {
-        return;
-    }
-    long row = of->point >= 0 ? 0 : of->p - in->row_p;
-    const double *rest = rest_of(in, of), *p = of->dp;
-    const double *du = of->point >= 0 ? system->slip_change[of->point] : &system->rate_change[row];
-    const double *yield = of->point >= 0 ? in->yield[of->point] : &system->equation[row].yield;
-    if (of->head != 0) {
-        of->dz[0] = (rest[0] + du[0] + yield[0] * p[0]) / of->head - of->z[0];
-    }
-    for (int k = 0; k < 2 && of->scale[k] > 0; k++) {
-        int at = of->at[k];
-        of->dz[1 + k] = (rest[at] + du[at] + yield[at] * p[at]) / of->scale[k] - of->z[1 + k];
+    for (int i = 0; i < in->limits; i++) {
+        const limit *of = &in->limit[i];
+        cones *c = &in->cones[i / LANES];
+        const long row = of->point >= 0 ? 0 : of->p - in->row_p;
+        const bool points = of->point >= 0;
+        const double *rest = points ? in->rest[of->point] : &in->row_rest[row];
+        const double *du = points ? system->slip_change[of->point] : &system->rate_change[row];
+        const double *yield = points ? in->yield[of->point] : &system->equation[row].yield;
+        double ds[3];
+        set_image(of, of->dp, ds);
+        for (int k = 0; k < 3; k++) {
+            const int at = of->at[k], l = i % LANES;
+            c->ds[k][l] = ds[k];
+            c->x[k][l] = rest[at] + du[at] + yield[at] * of->dp[at];
+        }
     }
 }
 
@@ -413,14 +424,10 @@ static void update(interior *in, bool predicts, double mu, double *dv)
 {
     sprag_system *system = in->system;
     clear_adjoints(in);
+    want(in->cones, in->batches, predicts, mu);
     for (int i = 0; i < in->limits; i++) { // e = A' (W^-1 k + z) - rest: the duals cancel
-        limit *of = &in->limit[i];
-        double k[3], x[3];
-        wanted(of, predicts, mu, k);
-        apply(of, true, k, x);
-        memcpy(of->dz, x, sizeof x); // kept for below
-        add_scaled(x, 1, of->z, 3);
-        add_adjoint(of, x, of->e);
+        const limit *of = &in->limit[i];
+        add_adjoint(of, in->cones[i / LANES].x, i % LANES, of->e);
     }
     for (int i = 0; i < system->points; i++) {
         add_scaled(in->e[i], -1, in->rest[i], 6);
@@ -444,52 +451,42 @@ static void update(interior *in, bool predicts, double mu, double *dv)
     for (int i = 0; i < system->equations; i++) {
         in->row_dp[i] = in->row_c[i] - in->row_D[i] * system->rate_change[i];
     }
-    for (int i = 0; i < in->limits; i++) {
-        set_change(in, &in->limit[i]);
-    }
+    set_changes(in);
+    set_dual_changes(in->cones, in->batches);
 }
 
 static double longest_update(const interior *in, double share)
 {
-    double most = 1 / share;
-    for (int i = 0; i < in->limits; i++) {
-        const limit *of = &in->limit[i];
-        most = longest(of->s, of->ds, most);
-        most = longest(of->z, of->dz, most);
-    }
-    return share * most;
+    return share * longest_share(in->cones, in->batches, 1 / share);
 }
 
 // Mean of s'z after a share of the update, J.
 static double mean_gap(const interior *in, double share)
 {
     double sum = 0;
-    for (int i = 0; i < in->limits; i++) {
-        const limit *of = &in->limit[i];
+    for (int i = 0; i < in->batches; i++) {
+        const cones *c = &in->cones[i];
+        lanes gap[3];
         for (int k = 0; k < 3; k++) {
-            sum += (of->s[k] + share * of->ds[k]) * (of->z[k] + share * of->dz[k]);
+            gap[k] = (c->s[k] + share * c->ds[k]) * (c->z[k] + share * c->dz[k]);
+        }
+        for (int l = 0; l < LANES && LANES * i + l < in->limits; l++) {
+            sum = sum + gap[0][l] + gap[1][l] + gap[2][l];
         }
     }
     return in->limits > 0 ? sum / in->limits : 0;
-}
-
-static double inverse_mass_of(const interior *in, const limit *of)
-{
-    const sprag_system *system = in->system;
-    return of->point >= 0 ? system->point[of->point].inverse_mass
-                          : system->equation[of->p - in->row_p].inverse_mass;
 }
 
 // Largest speed that a gap stands for, and of the laws' own errors, relative to the scale.
 static double error_of(interior *in)
 {
     const sprag_system *system = in->system;
-    double gap = 0, lack = 0;
+    const double gap = largest_gap(in->cones, in->batches);
+    double lack = 0;
     clear_adjoints(in);
     for (int i = 0; i < in->limits; i++) {
         const limit *of = &in->limit[i];
-        gap = fmax(gap, 2 * dot3(of->s, of->z) * inverse_mass_of(in, of));
-        add_adjoint(of, of->z, of->e);
+        add_adjoint(of, in->cones[i / LANES].z, i % LANES, of->e);
     }
     for (int i = 0; i < system->points; i++) {
         for (int k = 0; k < 3; k++) { // m/s
@@ -507,10 +504,11 @@ static void move(interior *in, double alpha, double *v, const double *dv)
         add_scaled(in->p[i], alpha, in->dp[i], 6);
     }
     add_scaled(in->row_p, alpha, in->row_dp, system->equations);
-    for (int i = 0; i < in->limits; i++) {
-        limit *of = &in->limit[i];
-        set_slack(of);
-        add_scaled(of->z, alpha, of->dz, 3);
+    set_slacks(in);
+    for (int i = 0; i < in->batches; i++) {
+        for (int k = 0; k < 3; k++) {
+            in->cones[i].z[k] += alpha * in->cones[i].dz[k];
+        }
     }
 }
 

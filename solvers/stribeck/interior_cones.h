@@ -1,165 +1,316 @@
 // The cones of the interior-point method, s[0] >= |s[1 ... axes]|, with their duals z in the
-// scaling of Nesterov and Todd (interior.c).
+// scaling of Nesterov and Todd (interior.c): four at once, component by component.
 #ifndef SPRAG_INTERIOR_CONES_H
 #define SPRAG_INTERIOR_CONES_H
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "linalg.h"
+#include "vectors.h"
 
-// s[0] = constant + head p[0], s[1 + k] = scale[k] p[at[k]]. Fewer than two components: scale and
-// the rest of s, z and w are 0, so that all cones have the same size.
+enum { LANES = 4 };
+typedef double lanes __attribute__((vector_size(32), aligned(32)));
+typedef int64_t lane_mask __attribute__((vector_size(32), aligned(32)));
+
+#define INLINE static inline __attribute__((always_inline))
+#define SELECT(mask, a, b) ((lanes)(((lane_mask)(a) & (mask)) | ((lane_mask)(b) & ~(mask))))
+
+// s[0] = constant + by[0] p[0], s[1 + k] = by[1 + k] p[at[1 + k]]. Fewer than two components: `by`
+// and the rest of s, z and w are 0, so that all cones have the same size.
 typedef struct limit {
     double *p, *dp; // of a point (six) or a row: impulses, N s (N m s), and their change
     double *e;      // of the same: A' of what the cones want, m/s
     int point;      // -1: of a row
     bool alone;     // no other one has its components
-    int at[2];      // components that the cone bounds
-    double constant, head, scale[2];
-    double s[3], z[3], ds[3], dz[3];
-    double w[3], root; // W = root (2 v v' - J) of Nesterov and Todd, by w = (w0, w1)
-    double l[3];       // W^-1 s = W z
+    int at[3];      // components of s in p
+    double constant, by[3];
 } limit;
 
-static inline double determinant(const double x[3])
+// Lanes without a limit have s = z = (1, 0, 0), which nothing changes.
+typedef struct cones {
+    lanes s[3], z[3], ds[3], dz[3];
+    lanes w[3], root;          // W = root (2 v v' - J) of Nesterov and Todd, by w = (w0, w1)
+    lanes l[3];                // W^-1 s = W z
+    lanes K[3][3];             // A' W^-2 A of the components, the lower half
+    lanes x[3];                // W^-1 k + z; of those that `follow`, A' z at the end of the update
+    lanes by[3], inverse_mass; // 1/kg, of the normal or the row
+    lane_mask follow[3];       // dz is that of x
+    lane_mask used;
+} cones;
+
+static const lanes zeros = {0}, ones = {1, 1, 1, 1};
+
+INLINE void root_of(lanes *x)
 {
-    double tail = sqrt(x[1] * x[1] + x[2] * x[2]);
-    return (x[0] - tail) * (x[0] + tail);
+    for (int l = 0; l < LANES; l++) {
+        (*x)[l] = sqrt((*x)[l]);
+    }
+}
+
+INLINE bool any(const lane_mask *mask)
+{
+    return ((*mask)[0] | (*mask)[1] | (*mask)[2] | (*mask)[3]) != 0;
+}
+
+INLINE void dot_of(const lanes x[3], const lanes y[3], lanes *sum)
+{
+    *sum = x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
+}
+
+INLINE void determinant(const lanes x[3], lanes *d)
+{
+    lanes tail = x[1] * x[1] + x[2] * x[2];
+    root_of(&tail);
+    *d = (x[0] - tail) * (x[0] + tail);
 }
 
 // W x, or, inverse, W^-1 x
-static inline void apply(const limit *of, bool inverse, const double x[3], double y[3])
+INLINE void apply(const cones *c, bool inverse, const lanes x[3], lanes y[3])
 {
-    double sign = inverse ? -1 : 1, along = of->w[1] * x[1] + of->w[2] * x[2];
-    double share = x[0] * sign + along / (1 + of->w[0]);
-    double size = inverse ? 1 / of->root : of->root;
-    y[0] = size * (of->w[0] * x[0] + sign * along);
+    double sign = inverse ? -1 : 1;
+    lanes along = c->w[1] * x[1] + c->w[2] * x[2];
+    lanes share = x[0] * sign + along / (1 + c->w[0]);
+    lanes size = inverse ? 1 / c->root : c->root;
+    y[0] = size * (c->w[0] * x[0] + sign * along);
     for (int k = 1; k < 3; k++) {
-        y[k] = size * (x[k] + share * of->w[k]);
+        y[k] = size * (x[k] + share * c->w[k]);
     }
 }
 
 // Jordan's product.
-static inline void multiply(const double x[3], const double y[3], double xy[3])
+INLINE void multiply(const lanes x[3], const lanes y[3], lanes xy[3])
 {
-    xy[0] = dot3(x, y);
+    dot_of(x, y, &xy[0]);
     for (int k = 1; k < 3; k++) {
         xy[k] = x[0] * y[k] + y[0] * x[k];
     }
 }
 
 // y with l o y = x
-static inline void divide(const double l[3], const double x[3], double y[3])
+INLINE void divide(const lanes l[3], const lanes x[3], lanes y[3])
 {
-    y[0] = (2 * l[0] * x[0] - dot3(l, x)) / determinant(l);
+    lanes along, d;
+    dot_of(l, x, &along);
+    determinant(l, &d);
+    y[0] = (2 * l[0] * x[0] - along) / d;
     for (int k = 1; k < 3; k++) {
         y[k] = (x[k] - y[0] * l[k]) / l[0];
     }
 }
 
-// The largest a up to `most` at which x + a dx is in the cone, x inside.
-static inline double longest(const double x[3], const double dx[3], double most)
+// The largest a up to *most at which x + a dx is in the cone, x inside.
+INLINE void shorten(const lanes x[3], const lanes dx[3], lanes *most)
 {
-    double end[3] = {x[0] + most * dx[0], x[1] + most * dx[1], x[2] + most * dx[2]};
-    if (end[0] > 0 && 2 * end[0] * end[0] > dot3(end, end)) { // mostly: no root is needed
-        return most;
+    const lanes before = *most;
+    lanes end[3], square, A, B, C;
+    for (int k = 0; k < 3; k++) {
+        end[k] = x[k] + before * dx[k];
     }
-    double A = 2 * dx[0] * dx[0] - dot3(dx, dx), B = 2 * x[0] * dx[0] - dot3(x, dx);
-    double C = determinant(x), discriminant = B * B - A * C;
-    if (dx[0] < 0) {
-        most = fmin(most, -x[0] / dx[0]);
+    dot_of(end, end, &square);
+    const lane_mask outside = ~((end[0] > 0) & (2 * end[0] * end[0] > square));
+    if (!any(&outside)) { // mostly: no root is needed
+        return;
     }
-    if (discriminant < 0) {
-        return most;
-    }
-    double q = -(B + copysign(sqrt(discriminant), B)), roots[2] = {q / A, C / q};
+    dot_of(dx, dx, &A);
+    dot_of(x, dx, &B);
+    A = 2 * dx[0] * dx[0] - A;
+    B = 2 * x[0] * dx[0] - B;
+    determinant(x, &C);
+    const lanes discriminant = B * B - A * C, tip = -x[0] / dx[0];
+    *most = SELECT((dx[0] < 0) & (tip < *most), tip, *most);
+    lanes size = SELECT(discriminant > 0, discriminant, zeros);
+    root_of(&size);
+    const lane_mask sign = (lane_mask)B & INT64_MIN, real = ~(discriminant < 0);
+    const lanes q = -(B + (lanes)((lane_mask)size | sign)), roots[2] = {q / A, C / q};
     for (int k = 0; k < 2; k++) {
-        most = roots[k] > 0 && roots[k] < most ? roots[k] : most;
+        *most = SELECT(real & (roots[k] > 0) & (roots[k] < *most), roots[k], *most);
+    }
+    *most = SELECT(outside, *most, before);
+}
+
+// ---- all cones
+
+// Duals where x[0] > 0: on the central path at x[0].
+static inline void centre_duals(cones *c, int count)
+{
+    for (; count-- > 0; c++) {
+        lanes d;
+        determinant(c->s, &d);
+        for (int k = 0; k < 3; k++) {
+            const lanes z = (k ? -c->x[0] : c->x[0]) / d * c->s[k];
+            c->z[k] = SELECT(c->x[0] > 0, z, c->z[k]);
+        }
+    }
+}
+
+// Sets the scaling, and K. false: rounding has brought s or z to the boundary.
+SPRAG_VECTORS
+static bool scale_cones(cones *c, int count)
+{
+    lane_mask lost = {0};
+    for (; count-- > 0; c++) {
+        lanes s, z, both;
+        determinant(c->s, &s);
+        determinant(c->z, &z);
+        lost |= ~((s > 0) & (z > 0));
+        root_of(&s);
+        root_of(&z);
+        dot_of(c->s, c->z, &both);
+        both = both / (s * z);
+        lanes half = 2 * (1 + both);
+        root_of(&half);
+        half = 1 / half;
+        for (int k = 0; k < 3; k++) {
+            c->w[k] = half * (c->s[k] / s + (k ? -c->z[k] : c->z[k]) / z);
+        }
+        c->root = s / z;
+        root_of(&c->root);
+        apply(c, false, c->z, c->l);
+        const lanes size = 1 / (c->root * c->root);
+        for (int i = 0; i < 3; i++) {
+            for (int j = 0; j <= i; j++) {
+                lanes entry = (i > 0 && j == 0 ? -2.0 : 2.0) * c->w[i] * c->w[j];
+                entry = i != j ? entry : i == 0 ? entry - 1 : entry + 1;
+                c->K[i][j] = c->by[i] * c->by[j] * size * entry;
+            }
+        }
+    }
+    return !any(&lost);
+}
+
+// Sets dz = W^-1 k, where W^-1 ds + W dz = k leads to the central path at mu, or to its end
+// (predicts), and x.
+SPRAG_VECTORS
+static void want(cones *c, int count, bool predicts, double mu)
+{
+    for (; count-- > 0; c++) {
+        lanes x[3], k[3];
+        multiply(c->l, c->l, x);
+        for (int j = 0; j < 3; j++) {
+            x[j] = -x[j];
+        }
+        if (!predicts) {
+            lanes ds[3], dz[3], product[3];
+            apply(c, true, c->ds, ds);
+            apply(c, false, c->dz, dz);
+            multiply(ds, dz, product);
+            for (int j = 0; j < 3; j++) {
+                x[j] += (j == 0 ? mu : 0) - product[j];
+            }
+        }
+        divide(c->l, x, k);
+        apply(c, true, k, c->dz);
+        for (int j = 0; j < 3; j++) {
+            c->x[j] = c->dz[j] + c->z[j];
+        }
+    }
+}
+
+// Sets dz = W^-1 k - W^-2 ds, where dz holds W^-1 k. Near the boundary of the cone W^-2 is so large
+// that dz would be rounding: A' z = u + Y p + lag gives it where it has one solution.
+SPRAG_VECTORS
+static void set_dual_changes(cones *c, int count)
+{
+    for (; count-- > 0; c++) {
+        lanes x[3], y[3];
+        apply(c, true, c->ds, x);
+        apply(c, true, x, y);
+        for (int k = 0; k < 3; k++) {
+            const lanes by = SELECT(c->follow[k], c->by[k], ones);
+            const lanes dz = SELECT(c->follow[k], c->x[k] / by - c->z[k], c->dz[k] - y[k]);
+            c->dz[k] = SELECT(c->used, dz, zeros);
+        }
+    }
+}
+
+// The largest share of the update, up to `most`, that leaves all s and z in their cones.
+SPRAG_VECTORS
+static double longest_share(const cones *c, int count, double most)
+{
+    lanes share = most * ones;
+    for (; count-- > 0; c++) {
+        shorten(c->s, c->ds, &share);
+        shorten(c->z, c->dz, &share);
+    }
+    for (int l = 0; l < LANES; l++) {
+        most = fmin(most, share[l]);
     }
     return most;
 }
 
-// false: rounding has brought s or z to the boundary.
-static inline bool set_scaling(limit *of)
+// The largest product of 2 s'z and the inverse mass, J/kg.
+SPRAG_VECTORS
+static double largest_gap(const cones *c, int count)
 {
-    double s = determinant(of->s), z = determinant(of->z);
-    if (!(s > 0 && z > 0)) {
-        return false;
+    lanes largest = {0};
+    double most = 0;
+    for (; count-- > 0; c++) {
+        lanes gap;
+        dot_of(c->s, c->z, &gap);
+        gap = 2 * gap * c->inverse_mass;
+        largest = SELECT(gap > largest, gap, largest);
     }
-    double size_s = sqrt(s), size_z = sqrt(z);
-    double both = dot3(of->s, of->z) / (size_s * size_z);
-    double half = 1 / sqrt(2 * (1 + both));
-    for (int k = 0; k < 3; k++) {
-        of->w[k] = half * (of->s[k] / size_s + (k ? -1 : 1) * of->z[k] / size_z);
+    for (int l = 0; l < LANES; l++) {
+        most = fmax(most, largest[l]);
     }
-    of->root = sqrt(size_s / size_z);
-    apply(of, false, of->z, of->l);
-    return true;
+    return most;
 }
+
+// ---- one of them
 
 // A p
 static inline void set_image(const limit *of, const double *p, double s[3])
 {
-    s[0] = of->head * p[0];
-    for (int k = 0; k < 2; k++) {
-        s[1 + k] = of->scale[k] * p[of->at[k]];
+    for (int k = 0; k < 3; k++) {
+        s[k] = of->by[k] * p[of->at[k]];
     }
 }
 
-static inline void set_slack(limit *of)
-{
-    set_image(of, of->p, of->s);
-    of->s[0] += of->constant;
-}
-
-// z on the central path at mu, where s is.
-static inline void set_central(limit *of, double mu)
+// to += A' x of a lane
+static inline void add_adjoint(const limit *of, const lanes x[3], int l, double *to)
 {
     for (int k = 0; k < 3; k++) {
-        of->z[k] = (k ? -mu : mu) / determinant(of->s) * of->s[k];
+        to[of->at[k]] += of->by[k] * x[k][l];
     }
 }
 
-// k of W^-1 ds + W dz = k: to the central path at mu, or to its end (predicts).
-static inline void wanted(const limit *of, bool predicts, double mu, double k[3])
+// X = A^-1 of the first n rows and columns, symmetric positive definite. false in a lane: it is
+// not.
+INLINE void invert_rows(lanes A[6][6], int n, lanes D[6][6], lane_mask *positive)
 {
-    double x[3], square[3], product[3], ds[3], dz[3];
-    multiply(of->l, of->l, square);
-    for (int j = 0; j < 3; j++) {
-        x[j] = -square[j];
-    }
-    if (!predicts) {
-        apply(of, true, of->ds, ds);
-        apply(of, false, of->dz, dz);
-        multiply(ds, dz, product);
-        for (int j = 0; j < 3; j++) {
-            x[j] += (j == 0 ? mu : 0) - product[j];
+    lanes X[6][6];
+    for (int i = 0; i < n; i++) { // A becomes its factor, with the inverse of its diagonal
+        for (int j = 0; j <= i; j++) {
+            lanes sum = A[i][j];
+            for (int k = 0; k < j; k++) {
+                sum -= A[i][k] * A[j][k];
+            }
+            if (i == j) {
+                *positive &= sum > 0;
+                root_of(&sum);
+            }
+            A[i][j] = i == j ? 1 / sum : sum * A[j][j];
         }
     }
-    divide(of->l, x, k);
-}
-
-// to += A' x
-static inline void add_adjoint(const limit *of, const double x[3], double *to)
-{
-    to[0] += of->head * x[0];
-    for (int k = 0; k < 2; k++) {
-        to[of->at[k]] += of->scale[k] * x[1 + k];
+    for (int j = 0; j < n; j++) {
+        X[j][j] = A[j][j];
+        for (int i = j + 1; i < n; i++) {
+            lanes sum = {0};
+            for (int k = j; k < i; k++) {
+                sum -= A[i][k] * X[k][j];
+            }
+            X[i][j] = sum * A[i][i];
+        }
     }
-}
-
-// A += A' W^-2 A
-static inline void add_stiffness(const limit *of, double A[6][6])
-{
-    const int at[3] = {0, of->at[0], of->at[1]};
-    const double by[3] = {of->head, of->scale[0], of->scale[1]};
-    const double size = 1 / (of->root * of->root);
-    for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 3; j++) {
-            double sign = (i == 0) != (j == 0) ? -1 : 1;
-            double entry = 2 * sign * of->w[i] * of->w[j] + (i == j ? i == 0 ? -1 : 1 : 0);
-            A[at[i]][at[j]] += by[i] * by[j] * size * entry;
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j <= i; j++) {
+            lanes sum = {0};
+            for (int k = i; k < n; k++) {
+                sum += X[k][i] * X[k][j];
+            }
+            D[i][j] = D[j][i] = sum;
         }
     }
 }
