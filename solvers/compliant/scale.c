@@ -56,8 +56,9 @@ static void set_fastest(compliant_run *run)
         const sprag_mover *b = &run->frame->body[i];
         double change = b->mass > 0 ? norm3(b->force) / b->mass * run->frame->step : 0;
         sizes->change = fmax(sizes->change, change);
-        sizes->fastest =
-            fmax(sizes->fastest, norm3(b->velocity) + fmax(change, turning_change(run, b)));
+        double turning = compliant_gyration(run, i) * norm3(b->velocity + 3);
+        double moving = norm3(b->velocity) + fmax(change, turning_change(run, b));
+        sizes->fastest = fmax(sizes->fastest, fmax(moving, turning));
     }
 }
 
