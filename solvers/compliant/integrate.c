@@ -382,6 +382,15 @@ static bool needs_impulse(const compliant_run *run, int guard)
     return compliant_pair(run, guard)->wants_impulse && compliant_acts(&run->guards.law[guard]);
 }
 
+static bool any_held(const compliant_run *run)
+{
+    bool any = false;
+    for (int g = 0; g < run->guards.pairs && !any; g++) {
+        any = run->held.pair[g];
+    }
+    return any;
+}
+
 static bool any_held_wants_impulse(const compliant_run *run)
 {
     for (int g = 0; g < run->guards.pairs; g++) {
@@ -472,6 +481,8 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     listener l = {.run = run, .event = event, .room = room, .stats = stats, .x = x};
     sprag_ess_options options = sprag_ess_defaults(left);
     options.adaptive = true;
+    // The forces of contacts that hold have kinks, and the noise of their solves.
+    options.smooth = any_held(run) ? &sprag_dopri5 : &sprag_tsit5;
     double known = run->frame->integrator_step;
     options.first_step = known > 0 ? fmin(known, left) : rate * left > 1 ? 1 / rate : left;
     options.relative_tolerance = 0;

@@ -36,6 +36,10 @@ typedef struct sprag_smooth {
 // Ordinary Differential Equations I, 2nd ed., table II.5.2).
 SPRAG_SOLVER_API extern const sprag_smooth sprag_dopri5;
 
+// Tsitouras' explicit method of order 5(4) (2011). Errors of smooth equations are two to six times
+// smaller in as many steps; but noise and kinks of f enter its error ten times as strongly.
+SPRAG_SOLVER_API extern const sprag_smooth sprag_tsit5;
+
 SPRAG_END_C
 
 #endif

@@ -405,7 +405,7 @@ const support_row support_joint_parameters[] = {
     {"feedback, gravity and loads are all that moves the bodies",
      balance_of_joints,
      balance_of_joints_expected,
-     {EXACT, NEAR(1e-8, "N, of the end of the step"), EXACT}},
+     {EXACT, NEAR(1e-7, "N, of the end of the step"), EXACT}},
     {"the same with motors",
      balance_of_motors,
      balance_of_motors_expected,

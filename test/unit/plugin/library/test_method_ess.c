@@ -74,7 +74,8 @@ START_TEST(tolerance_trades_errors_for_steps)
         yielding_close(y);
     }
     ck_assert_int_gt(steps[0], steps[1]);
-    ck_assert_int_gt(steps[1], steps[2]);
+    ck_assert_int_ge(steps[1], steps[2]);
+    ck_assert(_i || steps[1] == 200); // of the pendulum one a frame
 }
 END_TEST
 

@@ -42,8 +42,8 @@ END_TEST
 // Errors at the end and, of the dense output, between, where steps are halved.
 START_TEST(smooth_methods_have_their_orders)
 {
-    const sprag_smooth *method[] = {&sprag_dopri5, &sprag_rodas};
-    const double order[] = {5, 4}, dense[] = {4, 3};
+    const sprag_smooth *method[] = {&sprag_dopri5, &sprag_rodas, &sprag_tsit5};
+    const double order[] = {5, 4, 5}, dense[] = {4, 3, 4};
     double k = 2, h[4], end[4], inside[4], time[] = {0.33333};
     sprag_ess_problem p = {.states = 2, .user = &k, .field = stiff_field};
     for (int i = 0; i < 4; i++) {
@@ -106,8 +106,8 @@ static void rk4_between(const double *room, int n, double s, int first, int end,
 START_TEST(any_method_takes_the_smooth_parts)
 {
     static const sprag_smooth rk4 = {"rk4", 5, rk4_room, rk4_step, rk4_between};
-    const sprag_smooth *method[] = {&rk4, &sprag_rodas, &sprag_dopri5};
-    const double bound[] = {1e-4, 1e-5, 1e-8};
+    const sprag_smooth *method[] = {&rk4, &sprag_rodas, &sprag_dopri5, &sprag_tsit5};
+    const double bound[] = {1e-4, 1e-5, 1e-8, 1e-9};
     hopper leg = {1000, 4};
     sprag_ess_options o = sprag_ess_defaults(0.002);
     o.mode = SPRAG_ESS_LOCATE;
@@ -134,7 +134,7 @@ int main(void)
 {
     Suite *suite = suite_create("smooth");
     ADD_TESTS(suite, "smooth parts", {rodas_takes_stiffness_that_dopri5_cannot, 1},
-              {smooth_methods_have_their_orders, 2}, {any_method_takes_the_smooth_parts, 3},
+              {smooth_methods_have_their_orders, 3}, {any_method_takes_the_smooth_parts, 4},
               {rodas_carries_directions, 1});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
