@@ -46,7 +46,7 @@ enum {
     BITS_DECLINES = 256, // has no contacts between bodies that a joint joins
     BITS_HABITS = 9,
     BITS_PLAIN = 512,   // no body is kinematic, disabled or damped
-    BITS_LINEAR = 1024, // asks for derivatives after half of the steps
+    BITS_LINEAR = 1024, // asks for derivatives in every third step
     BITS_SOFT = 2048,   // all contacts have a stiffness, and nothing else
     BITS_CALM = 4096,   // no habits are drawn
 };

@@ -32,7 +32,7 @@ const bits_kind bits_kinds[] = {
     {"linked", "nnp", "bcs", {3, 10}, 1.3, 0.4, 3, 2, 8, 30, 0},
     {"derived", "npb", "sbcy", {2, 6}, 0.8, 0.6, 1, 0.5, 0.5, 6, BITS_PLAIN | BITS_LINEAR},
     {"resting", "pbmh", "sbcyv", {2, 4}, 0.1, 0.6, 1, 0.01, 0.01, 12, BITS_PLAIN | BITS_LINEAR},
-    {"soft", "p", "ssb", {2, 5}, 0, 0.36, 1, 0.3, 0.3, 10, BITS_PLAIN | BITS_LINEAR | BITS_SOFT},
+    {"soft", "p", "ssb", {2, 5}, 0, 0.36, 1, 1, 1, 12, BITS_PLAIN | BITS_LINEAR | BITS_SOFT},
     {"fast", "b", "sbcy", {2, 5}, 0.2, 1, 1, 40, 60, 20, 0},
     {"bouncy", "pbm", "sbcy", {2, 6}, 0.2, 0.5, 1, 3, 5, 20, BITS_PLAIN | BITS_BOUNCES},
     {"heap", "p", "sb", {40, 110}, 0.2, 0.32, 0.3, 0.2, 0.2, 8, 0},
@@ -660,7 +660,7 @@ uint64_t bits_run(const bits_kind *kind, unsigned seed, const char *options)
     }
     for (int n = 0; n < kind->steps && is_near(w); n++) {
         prepare_step(w);
-        if (kind->habits & BITS_LINEAR && n == kind->steps / 2) {
+        if (kind->habits & BITS_LINEAR && n % 3 == 2) {
             bits_add_derivatives(&w->watch, w->length);
         }
         (w->quick ? dWorldQuickStep : dWorldStep)(w->watch.world, w->length);
