@@ -33,7 +33,7 @@ static const options_set stock[] = {
 
 static const options_set own[] = {
     {"stribeck", "method=stribeck", 14},
-    {"exact", "effort=exact,stribeck.contacts=sprag", 12},
+    {"exact", "effort=exact,stribeck.contacts=sprag", 20},
     {"fast", "effort=fast,stribeck.contacts=ode", 8},
     {"one-way", "stribeck.scheme=one-way", 4},
     {"speculative", "stribeck.speculative=1,stribeck.contacts=sprag", 8},

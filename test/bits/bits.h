@@ -38,7 +38,7 @@ enum {
     BITS_PUSHES = 1,  // adds forces
     BITS_MEDDLES = 2, // moves, destroys and disables between steps
     BITS_GIVES = 4,   // makes contacts of its own
-    BITS_ALTERS = 8,  // makes those of dCollide deeper
+    BITS_ALTERS = 8,  // makes those of dCollide deeper, with other friction
     BITS_SHARES = 16, // one feedback of all contacts
     BITS_CALLS = 32,  // has moved callbacks
     BITS_THREADS = 64,

@@ -29,7 +29,7 @@ const bits_kind bits_kinds[] = {
     {"meshes", "mhb", "ttb", {2, 5}, 0, 0.35, 1, 1, 2, 20, BITS_PLAIN},
     {"dense", "pbm", "X", {1, 2}, 0, 0.5, 1, 1, 2, 10, BITS_PLAIN},
     {"upright", "pbmh", "bcyvs", {3, 12}, 0, 0.3, 1, 0, 0, 12, BITS_PLAIN},
-    {"linked", "nnp", "bcs", {3, 10}, 1.3, 0.4, 3, 2, 8, 30, 0},
+    {"linked", "nnp", "bcs", {3, 10}, 1.3, 0.4, 3, 2, 8, 30, BITS_DECLINES},
     {"derived", "npb", "sbcy", {2, 6}, 0.8, 0.6, 1, 0.5, 0.5, 6, BITS_PLAIN | BITS_LINEAR},
     {"resting", "pbmh", "sbcyv", {2, 4}, 0.1, 0.6, 1, 0.01, 0.01, 12, BITS_PLAIN | BITS_LINEAR},
     {"soft", "p", "ssb", {2, 5}, 0, 0.36, 1, 1, 1, 12, BITS_PLAIN | BITS_LINEAR | BITS_SOFT},
@@ -453,7 +453,10 @@ static void touch(void *data, dGeomID a, dGeomID b)
         bits_add(&w->watch.hash, geom[i].pos, 3);
         bits_add(&w->watch.hash, geom[i].normal, 3);
         bits_add(&w->watch.hash, &geom[i].depth, 1);
-        contact.geom.depth += w->habits & BITS_ALTERS ? 1e-4 * (i % 3) : 0;
+        if (w->habits & BITS_ALTERS) {
+            contact.geom.depth += 1e-4 * (i % 3);
+            contact.surface.mu *= 1 + 0.1 * (i % 2);
+        }
         dJointID joint = dJointCreateContact(w->watch.world, w->contacts, &contact);
         dJointAttach(joint, p, q);
         if (w->touching < BITS_CONTACTS) {
@@ -555,11 +558,20 @@ static void push(bits_world *w)
 static void give(bits_world *w)
 {
     dBodyID body = w->watch.body[pick(w, w->watch.bodies)];
-    if (often(w, 0.05)) {
+    dSurfaceParameters surface = w->surface[pick(w, SURFACES)];
+    const double what = chance_fraction(&w->dice);
+    if (what < 0.05) {
         touch_impossibly(w->watch.world, w->contacts, body);
-    } else {
-        touch_at_body(w->watch.world, w->contacts, body, w->surface[pick(w, SURFACES)]);
+        return;
     }
+    if (what < 0.1) {
+        surface.mu = -1;
+    } else if (what < 0.15) {
+        surface.mode |= SPRAG_CONTACT_DISSIPATION;
+    } else if (what < 0.2) {
+        surface.bounce = NAN;
+    }
+    touch_at_body(w->watch.world, w->contacts, body, surface);
 }
 
 static void destroy(bits_world *w)
@@ -621,6 +633,12 @@ static void lift(dBodyID body)
     dBodyAddForce(body, 0, 0, 0.3);
 }
 
+static void slow(dBodyID body)
+{
+    const dReal *v = dBodyGetLinearVel(body);
+    dBodySetLinearVel(body, 0.99 * v[0], 0.99 * v[1], v[2]);
+}
+
 static void start_threads(bits_world *w)
 {
     w->threading = dThreadingAllocateMultiThreadedImplementation();
@@ -656,7 +674,7 @@ uint64_t bits_run(const bits_kind *kind, unsigned seed, const char *options)
         start_threads(w);
     }
     for (int i = 0; i < w->watch.bodies && w->habits & BITS_CALLS; i++) {
-        dBodySetMovedCallback(w->watch.body[i], lift);
+        dBodySetMovedCallback(w->watch.body[i], i % 2 ? slow : lift);
     }
     for (int n = 0; n < kind->steps && is_near(w); n++) {
         prepare_step(w);

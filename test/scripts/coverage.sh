@@ -1,28 +1,26 @@
 #!/bin/bash
-# coverage.sh [-w WORK] [CTEST-ARGUMENT...] - lines and branches of each folder of the product that the
+# coverage.sh [-w WORK] [-t MINUTES] [CTEST-ARGUMENT...] - lines and branches of each folder of the product that the
 # tests run, counted by gcov. Builds into WORK (default: build_coverage in this clone; kept), runs ctest
 # there with the arguments (all tests that run the product's code without), and prints
 #
 #   FOLDER  LINES  RUN/%  BRANCHES  TAKEN/%
 #
 # It writes the lines that did not run to WORK/lines and those with a branch that was never taken to
-# WORK/branches, as FILE:LINE: TEXT. Needs gcc. A quarter of an hour.
+# WORK/branches, as FILE:LINE: TEXT. Needs gcc. After MINUTES (30) of tests, what has run by then counts.
 #
 # -O1 takes a third of the time of -O0, and leaves each line and branch of its own. Threads may lose
 # counts, but none becomes 0 by that.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
-work=$top/build_coverage
-case ${1:-} in
--h | --help)
-    sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"
-    exit
-    ;;
--w)
-    work=$2
-    shift 2
-    ;;
-esac
+work=$top/build_coverage minutes=30
+while [ $# -gt 0 ]; do
+    case $1 in
+    -h | --help) sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0" && exit ;;
+    -w) work=$2 && shift 2 ;;
+    -t) minutes=$2 && shift 2 ;;
+    *) break ;;
+    esac
+done
 launcher=$(command -v ccache || true)
 cmake -S "$top" -B "$work" -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="--coverage -O1 -g" \
     ${launcher:+-DCMAKE_C_COMPILER_LAUNCHER=ccache} >/dev/null
@@ -30,7 +28,7 @@ cmake --build "$work" -j2 --target all tests >/dev/null
 work=$(cd "$work" && pwd)
 find "$work" -name '*.gcda' -delete
 [ $# -gt 0 ] || set -- -E '^(house|pages|page|install|symbols|hardening|locale)$'
-ctest --test-dir "$work" -j2 "$@" | tail -8 >&2 || true
+timeout $((60 * minutes)) ctest --test-dir "$work" -j2 "$@" | tail -8 >&2 || true
 
 # gcov writes FILE.gcov.json or text beside; the text of all sources goes into one folder.
 mkdir -p "$work/gcov" && cd "$work/gcov" && rm -f ./*
