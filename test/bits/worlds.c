@@ -32,7 +32,7 @@ const bits_kind bits_kinds[] = {
     {"linked", "nnp", "bcs", {3, 10}, 1.3, 0.4, 3, 2, 8, 30, BITS_DECLINES},
     {"derived", "npb", "sbcy", {2, 6}, 0.8, 0.6, 1, 0.5, 0.5, 6, BITS_PLAIN | BITS_LINEAR},
     {"resting", "pbmh", "sbcyv", {2, 4}, 0.1, 0.6, 1, 0.01, 0.01, 12, BITS_PLAIN | BITS_LINEAR},
-    {"soft", "p", "ssb", {2, 5}, 0, 0.36, 1, 1, 1, 12, BITS_PLAIN | BITS_LINEAR | BITS_SOFT},
+    {"soft", "p", "bbs", {2, 5}, 0, 0.36, 1, 1, 1, 12, BITS_PLAIN | BITS_LINEAR | BITS_SOFT},
     {"fast", "b", "sbcy", {2, 5}, 0.2, 1, 1, 40, 60, 20, 0},
     {"bouncy", "pbm", "sbcy", {2, 6}, 0.2, 0.5, 1, 3, 5, 20, BITS_PLAIN | BITS_BOUNCES},
     {"heap", "p", "sb", {40, 110}, 0.2, 0.32, 0.3, 0.2, 0.2, 8, 0},
@@ -314,7 +314,8 @@ static void add_body(bits_world *w, int i, int side)
 {
     dReal x[3], q[4], v[3], spin[3];
     dBodyID body = w->watch.body[w->watch.bodies++] = dBodyCreate(w->watch.world);
-    const double apart = w->kind->apart, size = apart * between(w, 0.6, 1.05);
+    const double apart = w->kind->apart, least = w->kind->habits & BITS_SOFT ? 1 : 0.6;
+    const double size = apart * between(w, least, 1.05);
     const bool free = w->kind->speed > 0;
     set_mass(w, body, size);
     add_geoms(w, body, size);
