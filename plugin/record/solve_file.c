@@ -67,6 +67,7 @@ const solve_field solve_row_fields[] = {FIELD(sprag_row, body, SOLVE_INT, 2),
                                         FIELD(sprag_row, lo, SOLVE_REAL, 1),
                                         FIELD(sprag_row, hi, SOLVE_REAL, 1),
                                         FIELD(sprag_row, guess, SOLVE_REAL, 1),
+                                        FIELD(sprag_row, length, SOLVE_REAL, 1),
                                         FIELD(sprag_row, drives, SOLVE_BOOL, 1),
                                         {0}};
 
