@@ -42,6 +42,13 @@ static bool take_scratch(advance_run *run)
     return advance_take_energy(run);
 }
 
+// Is it static, or kinematic without velocity?
+static bool stands_still(const sprag_frame *frame, int body)
+{
+    const sprag_mover *b = body == SPRAG_STATIC ? NULL : &frame->body[body];
+    return !b || (!(b->mass > 0) && dot6(b->velocity, b->velocity) == 0);
+}
+
 static void set_pairs(advance_run *run)
 {
     const sprag_frame *frame = run->frame;
@@ -53,7 +60,7 @@ static void set_pairs(advance_run *run)
             near->carried[side] =
                 (sprag_carried){&c->shape, c->mount,
                                 c->body == SPRAG_STATIC ? NULL : &run->attempt.motion[c->body]};
-            near->radius[side] = c->body == SPRAG_STATIC ? 0 : sprag_collider_radius(c);
+            near->radius[side] = stands_still(frame, c->body) ? 0 : sprag_collider_radius(c);
         }
         near->clear = -INFINITY;
         pair->overlapped = pair->began_deep = false;

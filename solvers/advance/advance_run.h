@@ -24,7 +24,7 @@ typedef enum advance_friction { // of a pair, in an attempt's solve; by friction
 // A pair. By pairs.c, in every scan, unless noted.
 typedef struct advance_near {
     sprag_carried carried[2]; // shapes on their bodies' motions; by advance_open
-    double radius[2];         // m, of the shapes about the centres of their bodies; by advance_open
+    double radius[2];         // m, of shapes about centres of moving bodies, or 0; by advance_open
     double clear;             // m, lower bound of the gap; reduced by every motion
     bool fresh;               // `gap` is that of the current poses
     bool closed;              // the gap is small enough for a contact

@@ -1,9 +1,10 @@
 // Energy of a sub-step: what its bodies gain beyond the work of their forces is taken back.
 // Contacts that make up for a curved motion add speed, and bodies that the projection keeps apart
 // are lifted without losing speed. Bodies that touch each other, or may, pay together: they all get
-// slower by the same share, so that contacts stay closed; unless something static holds them, about
-// the motion of their centre of mass. Where joints, kinematic bodies or moving surfaces do work,
-// nothing is taken back. The push that ends overlaps counts neither as speed nor as work.
+// slower by the same share, so that contacts stay closed; unless something that no force moves
+// holds them, about the motion of their centre of mass. Where joints, kinematic bodies or moving
+// surfaces do work, nothing is taken back. The push that ends overlaps counts neither as speed nor
+// as work.
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ struct advance_cluster { // of bodies that are connected by contacts
     double mass, momentum[3];
     double lift; // m, farthest that a body goes against its forces by the projection
     int bodies;
-    bool driven, held; // something does work; something static touches
+    bool driven, held; // something does work; something that no force moves touches
 };
 
 typedef struct advance_cluster cluster;
@@ -34,7 +35,7 @@ static void mark(advance_run *run, const int body[2], bool driven)
         if (body[side] != SPRAG_STATIC) {
             cluster *c = &run->energy.cluster[advance_first_of(run->energy.leader, body[side])];
             c->driven |= driven;
-            c->held |= body[!side] == SPRAG_STATIC;
+            c->held |= body[!side] == SPRAG_STATIC || !(run->frame->body[body[!side]].mass > 0);
         }
     }
 }
@@ -120,7 +121,7 @@ static void add_body(advance_run *run, int i, const double v[6], double after, d
     add_scaled(c->momentum, mover->mass, v, 3);
 }
 
-// J, of the motion of the centre of mass, which stays if nothing static takes it.
+// J, of the motion of the centre of mass, which stays if nothing takes it.
 static double energy_of_centre(const cluster *c)
 {
     return c->held || !(c->mass > 0) ? 0 : 0.5 * dot3(c->momentum, c->momentum) / c->mass;

@@ -655,6 +655,29 @@ START_TEST(no_step_gains_energy)
 }
 END_TEST
 
+// What is kinematic and stands still gives no energy either, however far it reaches.
+START_TEST(still_kinematic_ground_gives_no_energy)
+{
+    scene *s = open_scene("method=advance");
+    dBodyID ground = body_at(s, dCreateBox(s->space, 200, 200, 1), 0, 0, -0.5);
+    dBodySetKinematic(ground);
+    for (int run = 0; run < 100; run++) {
+        chance dice = {(uint64_t)run + 1};
+        s->surface.mu = run % 3 ? chance_between(&dice, 0.2, 1) : 0;
+        dBodyID body = add_any(s, &dice, 1, 0.1, 1 + run % 2 * 9);
+        dBodySetPosition(body, 0, 0, 0.3);
+        for (int frame = 0; frame < 60; frame++) {
+            const double before = energy_of(body);
+            step_by(s, 1 / 60.0);
+            ck_assert_double_le(energy_of(body), before + 1e-6 * before + G * REST);
+        }
+        dGeomDestroy(dBodyGetFirstGeom(body));
+        dBodyDestroy(body);
+    }
+    close_scene(s);
+}
+END_TEST
+
 int main(void)
 {
     start_ode();
@@ -669,6 +692,7 @@ int main(void)
     ADD_TESTS(suite, "edges", {inner_edges_are_not_felt, 12},
               {a_fast_wheel_stays_on_a_flat_mesh, 6}, {nutating_cylinders_stay_above, 3},
               {bodies_rest_on_large_balls, 16}, {marble_rolls_over_facets, 1});
-    ADD_TESTS(suite, "energy", {no_step_gains_energy, runs ? atoi(runs) : RUNS + 1});
+    ADD_TESTS(suite, "energy", {no_step_gains_energy, runs ? atoi(runs) : RUNS + 1},
+              {still_kinematic_ground_gives_no_energy, 1});
     return run_suite(suite);
 }
