@@ -76,16 +76,15 @@ typedef struct ode_input_errors {
 
 // A body under load, with inertia that is added to its own (load_stiffness.c).
 typedef struct ode_stiffened_body {
-    int body;          // of the island
-    double added[9];   // kg m^2, the added inertia
-    double trace;      // of it
-    double kept;       // part of the body's own turn, before the step, that the target has
-    double common[3];  // rad/s, the rest of it: of the turn of the body's group
-    double target[3];  // rad/s, the angular velocity that it pulls the body towards
-    double inertia[9]; // kg m^2, without the added one
-    double free[3];    // rad/s, the free angular velocity without it
-    double stored;     // J, what it has taken from the motion and may give back; < 0: has won
-    double share;      // of the target and of the look ahead, in this step
+    int body;         // of the island
+    double added[9];  // kg m^2, the added inertia
+    double trace;     // of it
+    double kept;      // part of the body's own turn, before the step, that the target has
+    double common[3]; // rad/s, the rest of it: of the turn of the body's group
+    double target[3]; // rad/s, the angular velocity that it pulls the body towards
+    double free[3];   // rad/s, the free angular velocity without it
+    double stored;    // J, what it has taken from the motion and may give back; < 0: has won
+    double share;     // of the target and of the look ahead, in this step
 } ode_stiffened_body;
 
 // Bodies that joints weld turn as one part (load_parts.c). Fields but the first are valid in the
@@ -176,6 +175,7 @@ typedef struct ode_problem {
     bool arcs;            // joints look ahead, whether the island is under load or not
     double *ahead;        // m/s, of each row: the part of its bias that looks ahead
     ode_mending *mending; // of each row of a joint
+    bool mends;           // a row may mend what the program has opened, or is a stop's
     bool knows_opened;    // in this step
     double erp;           // of the world
     sprag_solution first; // the solution before sprag_ode_solve_again

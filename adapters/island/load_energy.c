@@ -68,15 +68,23 @@ static void add_body(account *sum, const ode_problem *pulled, int body, ode_stif
 {
     const sprag_body *b = &pulled->body[body];
     const double *before = b->velocity, *after = pulled->solution.velocity[body];
-    const double *I = of ? of->inertia : b->inertia, *free = of ? of->free : b->free_velocity + 3;
+    const double *free = of ? of->free : b->free_velocity + 3;
     double way[3], turn[3], won[3], momentum[3]; // in the middle of the step
     for (int k = 0; k < 3; k++) {
         way[k] = 0.5 * (before[k] + after[k]);
         turn[k] = 0.5 * (before[3 + k] + after[3 + k]);
         won[k] = after[3 + k] - free[k];
     }
-    mul33(I, won, momentum);
-    const double turned = dot3(turn, momentum);
+    mul33(b->inertia, won, momentum);
+    double turned = dot3(turn, momentum);
+    if (of) {
+        mul33(of->added, turn, momentum);
+        turned -= dot3(won, momentum);
+        sum->driven += dot3(of->target, momentum) - dot3(of->common, momentum);
+        sum->before += of->stored;
+        of->stored = dot3(turn, momentum);
+        sum->room += of->stored;
+    }
     for (int k = 0; k < 3; k++) {
         won[k] = after[k] - b->free_velocity[k];
     }
@@ -86,13 +94,6 @@ static void add_body(account *sum, const ode_problem *pulled, int body, ode_stif
         sum->pushed = true;
     }
     sum->energy += 0.5 * b->mass * dot3(b->free_velocity, b->free_velocity);
-    if (of) {
-        mul33(of->added, turn, momentum);
-        sum->driven += dot3(of->target, momentum) - dot3(of->common, momentum);
-        sum->before += of->stored;
-        of->stored = dot3(turn, momentum);
-        sum->room += of->stored;
-    }
 }
 
 // J, of a stop's own account.
@@ -239,7 +240,9 @@ bool sprag_ode_charge_loads(ode_problem *pulled)
     }
     add_rows(&sum, pulled);
     add_contacts(&sum, pulled);
-    add_mending(&sum, pulled);
+    if (pulled->mends) {
+        add_mending(&sum, pulled);
+    }
     for (int i = 0; i < pulled->stiffened_distances; i++) {
         add_distance(&sum, pulled, &pulled->stiffened_distance[i]);
     }

@@ -82,13 +82,12 @@ static bool add_inertia(sprag_body *body, const double *A, int apart, double sha
     if (!(to->trace > 0)) {
         return false;
     }
-    memcpy(to->inertia, I, sizeof to->inertia);
     memcpy(to->free, body->free_velocity + 3, sizeof to->free);
     xx *= share, xy *= share, xz *= share, yy *= share, yz *= share, zz *= share;
     const double added[9] = {xx, xy, xz, xy, yy, yz, xz, yz, zz};
     for (int i = 0; i < 9; i++) {
         to->added[i] = added[i];
-        I[i] = to->inertia[i] + added[i];
+        I[i] += added[i];
     }
     return true;
 }
@@ -167,21 +166,20 @@ static void find_common_turn(common_turn *of)
 
 static void pull_body_to_target(sprag_body *body, ode_stiffened_body *of, const double common[3])
 {
-    double inverse[9], part[3], pull[3], *free = body->free_velocity + 3;
+    double part[3], pull[3], *free = body->free_velocity + 3;
     for (int k = 0; k < 3; k++) {
         of->common[k] = (1 - of->kept) * common[k];
         of->target[k] = of->common[k] + of->kept * body->velocity[3 + k];
     }
     subtract3(of->target, free, part);
     mul33(of->added, part, pull);
-    if (invert33(body->inertia, inverse) == 0) {
-        memcpy(body->inertia, of->inertia, sizeof of->inertia);
+    if (solve33(body->inertia, pull, part)) {
+        add_scaled(free, 1, part, 3);
+    } else {
+        add_scaled(body->inertia, -1, of->added, 9);
         memset(of->added, 0, sizeof of->added);
         of->trace = 0;
-        return;
     }
-    mul33(inverse, pull, part);
-    add_scaled(free, 1, part, 3);
 }
 
 void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch)

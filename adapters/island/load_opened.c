@@ -131,6 +131,7 @@ static void find_opened_way(ode_problem *pulled, const ode_loaded_joint *joint)
     if (!opened && square <= least_own_way(pulled, joint)) {
         return;
     }
+    pulled->mends = true;
     const double own = own_way(pulled, joint);
     for (int i = first; i < first + joint->rows; i++) {
         ode_mending *mending = &pulled->mending[i];
@@ -174,6 +175,7 @@ static void find_opened_turn(ode_problem *pulled, const ode_loaded_joint *joint,
     if (opened == 0 && !(now > expected && turns_are_known(pulled->row_joint[first]))) {
         return;
     }
+    pulled->mends = true;
     now = sqrt(now);
     const bool stop = !sprag_ode_holds(&pulled->row[first]),
                passes = stop && // from one stop to the other, by half a turn

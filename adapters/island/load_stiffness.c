@@ -372,7 +372,9 @@ static void add_torques(const ode_problem *pulled, ode_load *loads)
 // Adds up the stiffness of each part by the forces of the last step.
 static void find_loads(const ode_problem *pulled, ode_load *loads)
 {
-    memset(loads, 0, (size_t)pulled->problem.bodies * sizeof *loads);
+    for (int i = 0; i < pulled->problem.bodies; i++) {
+        loads[i] = (ode_load){.known = false};
+    }
     for (int i = 0; i < pulled->loadeds; i++) {
         const ode_loaded_joint *joint = &pulled->loaded[i];
         double force[3];
@@ -488,7 +490,7 @@ void sprag_ode_unstiffen(ode_problem *pulled)
     for (int i = 0; i < pulled->stiffened_bodies; i++) {
         const ode_stiffened_body *stiffened = &pulled->stiffened_body[i];
         sprag_body *body = &pulled->body[stiffened->body];
-        memcpy(body->inertia, stiffened->inertia, sizeof body->inertia);
+        add_scaled(body->inertia, -1, stiffened->added, 9);
         memcpy(body->free_velocity + 3, stiffened->free, sizeof stiffened->free);
     }
     for (int i = 0; i < pulled->joint_rows && pulled->ahead; i++) {

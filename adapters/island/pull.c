@@ -130,6 +130,8 @@ static void pull_rows(ode_problem *pulled, dJointID joint, int rows, const conte
         sprag_ode_pull_rows(&pulled->row[problem->rows], joint, rows, c->world, c->setting.step,
                             &c->index, c->warm_start, &pulled->mending[problem->rows]);
     for (int k = 0; k < more; k++) {
+        const ode_mending *mending = &pulled->mending[problem->rows];
+        pulled->mends |= mending->opened != 0 || mending->stop_erp > 0;
         pulled->row_joint[problem->rows++] = joint;
     }
 }

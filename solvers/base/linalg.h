@@ -141,4 +141,22 @@ static inline double invert33(const double *A, double *B)
     return det;
 }
 
+// A x = b, by Cramer's rule. false: A is singular, or the determinant is not finite; x is not set.
+static inline bool solve33(const double *A, const double *b, double *x)
+{
+    const double c0 = A[4] * A[8] - A[5] * A[7], c1 = A[5] * A[6] - A[3] * A[8],
+                 c2 = A[3] * A[7] - A[4] * A[6], det = A[0] * c0 + A[1] * c1 + A[2] * c2;
+    if (!(fabs(det) > 0) || !isfinite(det)) {
+        return false;
+    }
+    const double s = 1 / det;
+    x[0] =
+        s * (c0 * b[0] + (A[2] * A[7] - A[1] * A[8]) * b[1] + (A[1] * A[5] - A[2] * A[4]) * b[2]);
+    x[1] =
+        s * (c1 * b[0] + (A[0] * A[8] - A[2] * A[6]) * b[1] + (A[2] * A[3] - A[0] * A[5]) * b[2]);
+    x[2] =
+        s * (c2 * b[0] + (A[1] * A[6] - A[0] * A[7]) * b[1] + (A[0] * A[4] - A[1] * A[3]) * b[2]);
+    return true;
+}
+
 #endif

@@ -49,7 +49,6 @@ static void take_step(step_of_joint *s, double target, double mends)
                          .stiffened = {.added = {1, 0, 0, 0, 1, 0, 0, 0, 1},
                                        .trace = 3,
                                        .target = {0, 0, target},
-                                       .inertia = {1, 0, 0, 0, 1, 0, 0, 0, 1},
                                        .free = {0, 0, AFTER + (AFTER - target)},
                                        .stored = LEFT},
                          .velocity = {{mends / 2 + 0.5, 0, 0, 0, 0, AFTER}},
