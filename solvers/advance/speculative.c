@@ -51,22 +51,25 @@ static void follow(const advance_run *run, const advance_near *near, course *c)
 
 // m, height of point 0 above point 1 in these poses, along the normal, which turns with side
 // `carrier`; -1: with none. A round side touches with another point at every moment: the centre of
-// its curvature is followed instead, as far as the other body reaches. Where the surface is flatter
-// than that body is large, other places of it touch next, and get contacts of their own.
+// its curvature is followed instead, and from there a point as deep as the other body reaches, in a
+// direction that does not turn. Where the surface is flatter than that body is large, other places
+// of it touch next, and get contacts of their own.
 static double height_at(const advance_near *near, const advance_point *point, int carrier,
                         const sprag_pose pose[2])
 {
     double at[2][3], normal[3], turned[3], sum = 0;
     memcpy(normal, point->normal, sizeof normal);
     for (int side = 0; side < 2; side++) {
-        const double most = near->radius[!side] > 0 ? near->radius[!side] : INFINITY; // 0: static
-        double radius =
-            is_round(&near->carried[side]) ? fmin(near->carried[side].shape->radius, most) : 0;
+        const double most = near->radius[!side] > 0 ? near->radius[!side] : INFINITY; // 0: still
+        const double radius =
+            is_round(&near->carried[side]) ? near->carried[side].shape->radius : 0;
+        const double followed = fmin(radius, most), sign = side ? -1 : 1;
         arm arm = {near->carried[side].motion, {0}};
         memcpy(arm.at, point->at[side], sizeof arm.at);
-        add_scaled(arm.at, side ? -radius : radius, point->normal, 3);
+        add_scaled(arm.at, sign * radius, point->normal, 3);
         arm_at(&arm, &pose[side], at[side]);
-        sum += radius;
+        add_scaled(at[side], sign * (followed - radius), point->normal, 3);
+        sum += followed;
     }
     if (carrier >= 0 && near->carried[carrier].motion) {
         mul33_transposed(near->carried[carrier].motion->pose.rotation, point->normal, turned);
