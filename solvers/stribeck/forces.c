@@ -336,7 +336,7 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
                                   int updates, sprag_forces_mode mode, double *v, double *dv,
                                   sprag_stats *stats)
 {
-    const bool brief = mode == SPRAG_FORCES_BRIEF;
+    const bool known = mode == SPRAG_FORCES_BRIEF || mode == SPRAG_FORCES_PATIENT;
     iterate s = {.system = system, .stiction = stiction, .v = v, .dv = dv};
     if (!take(&s, system->scratch)) {
         return SPRAG_NO_MEMORY;
@@ -349,13 +349,15 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
         since = error < least / 2 ? 0 : since;
         least = fmin(least, error);
         bool stalls = since >= STRIBECK_FORCE_STALLED;
-        double enough = brief && i == 0 ? STRIBECK_FORCE_KNOWN * tolerance : tolerance;
+        double enough = known && i == 0 ? STRIBECK_FORCE_KNOWN * tolerance : tolerance;
         if (error <= (stalls ? fmax(enough, STRIBECK_FORCE_ROUNDING) : enough)) {
             sprag_system_set_impulses(system, s.at, s.row_at);
             return SPRAG_OK;
         }
-        if (i >= updates || !isfinite(error) ||
-            (brief && error > fmax(first, STRIBECK_FORCE_ROUNDING))) {
+        const bool lost = mode == SPRAG_FORCES_BRIEF ? error > fmax(first, STRIBECK_FORCE_ROUNDING)
+                                                     : error > fmax(first, STRIBECK_FORCE_LOST) ||
+                                                           since > STRIBECK_FORCE_PATIENCE;
+        if (i >= updates || !isfinite(error) || (known && lost)) {
             return SPRAG_NOT_CONVERGED;
         }
         sprag_result result = update(&s);

@@ -17,17 +17,18 @@
 #include "stribeck.h"
 #include "system.h"
 
-// Updates of an iteration that lead away from the laws:
+// An iteration whose updates lead away from the laws ends:
 typedef enum sprag_forces_mode {
-    SPRAG_FORCES_BRIEF,  // it ends where one leads farther from them than its start was
-    SPRAG_FORCES_LONG,   // every other one is taken half where they make no progress
-    SPRAG_FORCES_SEARCH, // they are shortened
+    SPRAG_FORCES_BRIEF,   // at an error above that of its start
+    SPRAG_FORCES_PATIENT, // at one above that of no forces, too, or after a few updates in vain
+    SPRAG_FORCES_LONG,    // after all
+    SPRAG_FORCES_SEARCH,  // after all; updates are shortened
 } sprag_forces_mode;
 
 // On bodies, from v (m/s, rad/s) and the impulses of the system. dv: size, scratch. tolerance: of
-// momentum and laws, relative to the impulses. Brief, it takes a start without an update only if
-// that is a hundred times nearer than the tolerance. SPRAG_OK: the system has the impulses at v,
-// and is at the points w. SPRAG_NOT_CONVERGED after so many updates, SPRAG_SINGULAR,
+// momentum and laws, relative to the impulses. Brief or patient, it takes a start without an update
+// only if that is a hundred times nearer than the tolerance. SPRAG_OK: the system has the impulses
+// at v, and is at the points w. SPRAG_NOT_CONVERGED after so many updates, SPRAG_SINGULAR,
 // SPRAG_NO_MEMORY.
 sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double tolerance,
                                   int updates, sprag_forces_mode mode, double *v, double *dv,

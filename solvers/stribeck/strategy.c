@@ -157,15 +157,18 @@ static void go_to_known(sprag_strategy_state *w)
 }
 
 // Newton's method in known forces. It is given up where it leaves them: contacts that were held let
-// go, and it takes many updates, if it ends. A root must not depend on the forces that are known.
+// go, and it takes many updates, if it ends. But as many as the interior-point method would take
+// pay where that follows: after an update that leads away the next one is often near again. A root
+// must not depend on the forces that are known.
 static sprag_result solve_known(sprag_strategy_state *w)
 {
     const bool root = w->options.attempts & SPRAG_ATTEMPT_ROOT;
     const double tolerance = (root ? STRIBECK_FORCE_KNOWN : 1) * w->options.tolerance;
+    const bool patient = w->options.attempts & SPRAG_ATTEMPT_PATIENT;
     go_to_known(w);
-    return sprag_forces_iterate(w->system, w->options.finest, tolerance,
-                                affordable(w, w->options.max_iterations), SPRAG_FORCES_BRIEF, w->v,
-                                w->dv, &w->stats);
+    return sprag_forces_iterate(
+        w->system, w->options.finest, tolerance, affordable(w, w->options.max_iterations),
+        patient ? SPRAG_FORCES_PATIENT : SPRAG_FORCES_BRIEF, w->v, w->dv, &w->stats);
 }
 
 // Newton's method in the forces to a root, also from the interior-point method's result.

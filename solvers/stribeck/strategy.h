@@ -21,14 +21,15 @@
 // frozen_friction for islands that settle; newton on contacts, in one body that slides and in
 // trees; and what else leads to a root: newton before warm_newton, and the latter from the
 // interior-point method, in small islands; continuation and frozen_friction where laws are curved
-// or one-way.
+// or one-way. PATIENT: warm_newton instead of the interior-point method, which would follow.
 typedef enum sprag_attempt {
     SPRAG_ATTEMPT_DIRECT = 1,
     SPRAG_ATTEMPT_SWEPT = 2,
     SPRAG_ATTEMPT_INTERIOR = 4,
     SPRAG_ATTEMPT_SETTLED = 8,
     SPRAG_ATTEMPT_NEWTON = 16,
-    SPRAG_ATTEMPT_ROOT = 32
+    SPRAG_ATTEMPT_ROOT = 32,
+    SPRAG_ATTEMPT_PATIENT = 64
 } sprag_attempt;
 
 // Settings of one solve. The caller computes them before the solve (stribeck.c).

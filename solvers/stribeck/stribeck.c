@@ -468,6 +468,7 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         const unsigned attempts = exact            ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT
                                   : alone && !near ? SPRAG_ATTEMPT_NEWTON
                                   : free           ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_NEWTON
+                                  : memory->runs   ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_PATIENT
                                                    : SPRAG_ATTEMPT_DIRECT;
         result = try_directly(&b, attempts, cheap || exact ? INFINITY : most, &b.known);
         solved = result == SPRAG_OK;

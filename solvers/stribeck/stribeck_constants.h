@@ -197,6 +197,15 @@ enum { STRIBECK_POOR_SWEEPS = 20 };
 // rounding is reached, or every other one is taken half. More: forces that are found later.
 enum { STRIBECK_FORCE_UPDATES = 20, STRIBECK_SEARCHED_UPDATES = 40, STRIBECK_FORCE_STALLED = 2 };
 
+// Error of known forces, relative to the impulses, from which they tell nothing: 1 is that of none.
+// Between two solutions it grows to 0.1 and more, as what lets go has no slope. Smaller: they are
+// found in fewer steps (the error at the start: 1.3 to 4 times the work of walls and towers that
+// come to rest); larger: failures take more updates.
+static const double STRIBECK_FORCE_LOST = 1;
+// Updates of known forces without progress after which they are given up. Fewer: likewise (3: 1.2
+// to 1.7 times the work); more: likewise.
+enum { STRIBECK_FORCE_PATIENCE = 5 };
+
 // Iterates that an update is compared with, and the least part of it that is tried. More, smaller:
 // more evaluations where forces are not found; fewer, larger: forces that are not found (1: twice
 // as many of those that hold contacts under ess).
