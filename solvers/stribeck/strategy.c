@@ -285,13 +285,19 @@ static double interior_tolerance(const sprag_strategy_state *w)
                  STRIBECK_INTERIOR_COARSEST);
 }
 
-// The interior-point method, where the work that is left should be enough for it.
+// The interior-point method, where the work that is left should be enough for it: from the impulses
+// of sweeps that are nearer to the solution than the start of the step is, else from those
+// expected.
 static sprag_result solve_interior_point(sprag_strategy_state *w)
 {
     const sprag_strategy_options *o = &w->options;
     int most = affordable(w, STRIBECK_INTERIOR_UPDATES);
     if (most < STRIBECK_INTERIOR_LEAST) {
         return SPRAG_NOT_CONVERGED;
+    }
+    const sprag_stats *found = &w->best->stats;
+    if (fmax(found->residual, found->gap) <= STRIBECK_ACCEPTED) {
+        take(w, w->best->solution);
     }
     sprag_result result = sprag_interior_solve(w->system, o->softest, o->stiction,
                                                interior_tolerance(w), most, w->v, w->dv, &w->stats);
