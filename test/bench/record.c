@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "fnv.h"
 
 enum { STEPS = 400, ROUNDS = 9 }; // a few writes of many frames; quiet moments
 
@@ -22,12 +23,9 @@ typedef struct run {
 
 static uint64_t state_of(const sprag_scene *scene)
 {
-    uint64_t hash = 14695981039346656037u;
+    uint64_t hash = fnv_of_nothing;
     for (int i = 0; i < scene->bodies; i++) {
-        const unsigned char *byte = (const unsigned char *)dBodyGetPosition(scene->body[i]);
-        for (size_t k = 0; k < 3 * sizeof(dReal); k++) {
-            hash = (hash ^ byte[k]) * 1099511628211u;
-        }
+        fnv_add(&hash, dBodyGetPosition(scene->body[i]), 3 * sizeof(dReal));
     }
     return hash;
 }

@@ -7,6 +7,8 @@
 
 #include <ode/ode.h>
 
+#include "fnv.h"
+
 enum { BITS_BODIES = 160, BITS_JOINTS = 64 };
 
 // What of a world goes into the hash.
@@ -22,7 +24,6 @@ typedef struct bits_watch {
 
 enum { BITS_CONTACTS = 1024 };
 
-extern const uint64_t bits_no_hash;
 void bits_add(uint64_t *hash, const double *x, int n);
 
 // After a step: bodies, feedback of joints, statistics but for times, events.

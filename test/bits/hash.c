@@ -8,18 +8,9 @@
 
 enum { EVENTS_MAX = 64, STATE = 12, FORCE = 6, LINEARIZED_MAX = 16 };
 
-const uint64_t bits_no_hash = 14695981039346656037u;
-
-static void add_bytes(uint64_t *hash, const void *data, size_t size)
-{
-    for (const unsigned char *at = data; size--; at++) {
-        *hash = (*hash ^ *at) * 1099511628211u;
-    }
-}
-
 void bits_add(uint64_t *hash, const double *x, int n)
 {
-    add_bytes(hash, x, (size_t)n * sizeof *x);
+    fnv_add(hash, x, (size_t)n * sizeof *x);
 }
 
 static void add_bodies(bits_watch *watch)
@@ -53,7 +44,7 @@ static void add_statistics(bits_watch *watch)
     s.struct_size = sizeof s;
     if (sprag_world_stats(watch->world, &s)) {
         s.pull_us = s.solve_us = s.push_us = 0;
-        add_bytes(&watch->hash, &s, sizeof s);
+        fnv_add(&watch->hash, &s, sizeof s);
     }
 }
 

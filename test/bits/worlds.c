@@ -504,7 +504,7 @@ static bits_world *open_world(const bits_kind *kind, unsigned seed, const char *
     if (!w) {
         abort();
     }
-    *w = (bits_world){.watch = {.world = dWorldCreate(), .hash = bits_no_hash},
+    *w = (bits_world){.watch = {.world = dWorldCreate(), .hash = fnv_of_nothing},
                       .kind = kind,
                       .dice = {seed * 2654435761u + 1},
                       .contacts = dJointGroupCreate(0)};

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fnv.h"
 #include "models.h"
 #include "sprag.h"
 #include "start.h"
@@ -23,28 +24,20 @@ typedef struct run {
     uint64_t hash; // of all states, after each step
 } run;
 
-// FNV-1a
-static void hash_in(uint64_t *hash, const void *data, size_t size)
-{
-    for (const unsigned char *at = data; size--; at++) {
-        *hash = (*hash ^ *at) * 1099511628211u;
-    }
-}
-
 static void hash_scene(run *r)
 {
     for (int i = 0; i < r->scene.bodies; i++) {
         dBodyID body = r->scene.body[i];
-        hash_in(&r->hash, dBodyGetPosition(body), sizeof(dReal[3]));
-        hash_in(&r->hash, dBodyGetQuaternion(body), sizeof(dReal[4]));
-        hash_in(&r->hash, dBodyGetLinearVel(body), sizeof(dReal[3]));
-        hash_in(&r->hash, dBodyGetAngularVel(body), sizeof(dReal[3]));
+        fnv_add(&r->hash, dBodyGetPosition(body), sizeof(dReal[3]));
+        fnv_add(&r->hash, dBodyGetQuaternion(body), sizeof(dReal[4]));
+        fnv_add(&r->hash, dBodyGetLinearVel(body), sizeof(dReal[3]));
+        fnv_add(&r->hash, dBodyGetAngularVel(body), sizeof(dReal[3]));
     }
 }
 
 static run begin_run(const char *name, const char *options)
 {
-    run r = {.hash = 14695981039346656037u};
+    run r = {.hash = fnv_of_nothing};
     const sprag_model *model = sprag_model_find(name);
     ck_assert_msg(model != NULL, "no model %s", name);
     dRandSetSeed(0);

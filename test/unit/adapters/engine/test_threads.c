@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "allocations.h"
+#include "fnv.h"
 #include "program_world.h"
 #include "sprag.h"
 #include "start.h"
@@ -49,7 +50,7 @@ typedef struct field {
     dJointFeedback feedback[DOORS];
     dJointFeedback shared; // by all contacts with the ground
     int bodies, odd;       // odd: the first of those
-    unsigned long moved;
+    uint64_t moved;
     pthread_t thread;
     bool elsewhere; // a moved callback was called in another thread
     unsigned long seed;
@@ -84,11 +85,8 @@ static void note_move(dBodyID body)
         f = fields[i] && fields[i]->world == dBodyGetWorld(body) ? fields[i] : NULL;
     }
     body_state s = state_of(body);
-    unsigned long hash = f->moved;
-    for (size_t i = 0; i < sizeof s; i++) {
-        hash = (hash ^ ((unsigned char *)&s)[i]) * 1099511628211u;
-    }
-    f->moved = hash + (unsigned long)number_of(body);
+    fnv_add(&f->moved, &s, sizeof s);
+    f->moved += (uint64_t)number_of(body);
     f->elsewhere |= !pthread_equal(pthread_self(), f->thread) && number_of(body) < f->odd;
     if (number_of(body) == top_of(LISTENER)) {
         push_others(f);
