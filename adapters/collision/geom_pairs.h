@@ -49,16 +49,17 @@ typedef struct ode_pairs { // in scratch; set by the search
 
 // ---- pairs.c: the search
 
-// All pairs whose boxes overlap, each wider by the motion of its body and by margin / 2 (m). Their
-// order follows from the program's calls and spaces. motion: NULL if nothing moves. SPRAG_OK or
-// SPRAG_NO_MEMORY.
+// A search for pairs. motion: NULL if nothing moves. SPRAG_OK or SPRAG_NO_MEMORY.
 typedef sprag_result ode_find_fn(ode_geometry *geometry, const ode_collision *calls, int count,
                                  ode_motion_fn *motion, void *data, double margin,
                                  sprag_scratch *scratch, ode_pairs *pairs);
+
+// All pairs whose boxes overlap, each wider by the motion of its body and by margin / 2 (m). Their
+// order follows from the program's calls and spaces.
 ode_find_fn sprag_ode_find_pairs;
 
-// The same while the pairs of the last search are in use. memory: NULL of a pair that it has not
-// found.
+// The same while the pairs of the last search are in use: it leaves their memories alone. memory:
+// NULL of a pair that the last search has not found.
 ode_find_fn sprag_ode_find_pairs_again;
 
 // first, second: the geoms of a pair as the callback of the call would get them.

@@ -67,8 +67,7 @@ void sprag_ode_field_triangles(dGeomID id, const double bounds[6], ode_triangle_
 bool sprag_ode_pair_memories(ode_geometry *geometry, ode_pairs *pairs);
 
 // Sets those that the last search has made for the same pairs; NULL: it has not found the pair.
-// Returns true.
-bool sprag_ode_known_memories(ode_geometry *geometry, ode_pairs *pairs);
+void sprag_ode_known_memories(ode_geometry *geometry, ode_pairs *pairs);
 
 // ---- geometry_cache.c
 

@@ -129,11 +129,10 @@ bool sprag_ode_pair_memories(ode_geometry *g, ode_pairs *pairs)
     return true;
 }
 
-bool sprag_ode_known_memories(ode_geometry *g, ode_pairs *pairs)
+void sprag_ode_known_memories(ode_geometry *g, ode_pairs *pairs)
 {
     for (int i = 0; i < pairs->count; i++) {
         const int *known = look_up_either(&g->now, &pairs->pair[i]);
         pairs->pair[i].memory = known && *known ? &g->now.entry[*known - 1].memory : NULL;
     }
-    return true;
 }

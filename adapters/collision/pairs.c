@@ -39,8 +39,8 @@ typedef struct finder {
     ode_wanted_fn *wanted; // NULL: every pair is wanted
     ode_reach_fn *reach;   // with `wanted`
     bool apart;            // with `wanted`: only of geoms whose own boxes do not overlap
-    bool (*remember)(ode_geometry *, ode_pairs *); // sets the memories
-    void *data;                                    // of these three
+    void *data;            // of these three
+    bool again;            // the pairs of the last search are in use
     sprag_scratch *scratch;
     ode_pairs *pairs;
     // by flatten():
@@ -509,7 +509,11 @@ static sprag_result find(finder *f, int count)
         sprag_ode_geometry_count_search(f->geometry);
         return SPRAG_OK; // keeps the memories of the last search, whose pairs may be wanted again
     }
-    return f->remember(f->geometry, pairs) ? SPRAG_OK : SPRAG_NO_MEMORY;
+    if (f->again) {
+        sprag_ode_known_memories(f->geometry, pairs);
+        return SPRAG_OK;
+    }
+    return sprag_ode_pair_memories(f->geometry, pairs) ? SPRAG_OK : SPRAG_NO_MEMORY;
 }
 
 static finder find_in(ode_geometry *geometry, const ode_collision *calls, void *data, double margin,
@@ -521,7 +525,6 @@ static finder find_in(ode_geometry *geometry, const ode_collision *calls, void *
                     .data = data,
                     .margin = margin,
                     .scratch = scratch,
-                    .remember = sprag_ode_pair_memories,
                     .pairs = pairs};
 }
 
@@ -540,7 +543,7 @@ sprag_result sprag_ode_find_pairs_again(ode_geometry *geometry, const ode_collis
 {
     finder f = find_in(geometry, calls, data, margin, scratch, pairs);
     f.motion = motion;
-    f.remember = sprag_ode_known_memories;
+    f.again = true;
     return find(&f, count);
 }
 
