@@ -138,7 +138,8 @@ static void add_rows(account *sum, const ode_problem *pulled)
     sum->won = won, sum->driven = driven;
 }
 
-// So is that of mending what the program has opened; a stop's account pays for what the stop mends.
+// The program does the work of mending what it has opened; a stop's account pays for what the stop
+// mends.
 static void add_mending(account *sum, const ode_problem *pulled)
 {
     for (int i = 0; i < pulled->joint_rows; i++) {

@@ -1,12 +1,14 @@
 #!/bin/bash
-# coverage.sh [-w WORK] [-t MINUTES] [CTEST-ARGUMENT...] - lines and branches of each folder of the product that the
-# tests run, counted by gcov. Builds into WORK (default: build_coverage in this clone; kept), runs ctest
-# there with the arguments (all tests that run the product's code without), and prints
+# coverage.sh [-w WORK] [-t MINUTES] [CTEST-ARGUMENT...] - lines and branches of each folder of the
+# product that the tests run, counted by gcov. Builds into WORK (default: build_coverage in this
+# clone; kept), runs ctest there with the arguments (all tests that run the product's code without),
+# and prints
 #
 #   FOLDER  LINES  RUN/%  BRANCHES  TAKEN/%
 #
 # It writes the lines that did not run to WORK/lines and those with a branch that was never taken to
-# WORK/branches, as FILE:LINE: TEXT. Needs gcc. After MINUTES (30) of tests, what has run by then counts.
+# WORK/branches, as FILE:LINE: TEXT. Needs gcc. After MINUTES (30) of tests, what has run by then
+# counts.
 #
 # -O1 takes a third of the time of -O0, and leaves each line and branch of its own. Threads may lose
 # counts, but none becomes 0 by that.
