@@ -92,6 +92,7 @@ static sprag_stribeck_options options_for(const step_context *c)
 double island_softness(const world_state *w, const sprag_problem *problem)
 {
     double softness = w->settings.stribeck.softness;
+    softness *= w->settings.method->is_compliant ? ESS_STEP_SOFTNESS : 1;
     return w->settings.effort == EFFORT_EXACT ? softness
                                               : sprag_softness_for_sweeps(softness, problem);
 }
