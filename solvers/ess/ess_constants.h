@@ -98,12 +98,6 @@ enum { SPRAG_ESS_SECANTS = 12, SPRAG_ESS_ROUNDS = 100 };
 #define SPRAG_ESS_BEHIND 1e-6
 #define SPRAG_ESS_JUST 1e-9
 
-// Parts of a step at which an unseen guard is looked for before its crossing.
-#define SPRAG_ESS_RETURN_PARTS                                                                     \
-    {                                                                                              \
-        1e-6, 1e-4, 1e-2                                                                           \
-    }
-
 // Secants end if the change is at most SETTLED of the last one, and the next one, predicted with a
 // margin of MARGIN, is within the tolerance.
 #define SPRAG_ESS_SETTLED 0.01

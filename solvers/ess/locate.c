@@ -132,18 +132,26 @@ static bracket guess_between(const double s[3], int first, int low, int last)
                      .guess = isfinite(ahead) ? part + ahead * width : next};
 }
 
-// An unseen guard that is beyond at all samples: the flow was before it at first, perhaps briefly.
-static bool find_return(const probe *p, double at_high, int last, bracket *found)
+// An unseen guard that is beyond at all samples: the flow was before it at first, for a time that
+// the parabola through the first two samples tells, with the rate at the start. Where that is too
+// short to see h change its sign, as between the last bounces of a ball, it is the time itself.
+static bool find_return(const probe *p, const double *s, int last, bracket *found)
 {
-    static const double part[] = SPRAG_ESS_RETURN_PARTS;
-    for (int i = 0; i < 3; i++) {
-        double s = probe_at(p, part[i]);
-        if (s <= 0) {
-            between_points(found, part[i], s, 1.0 / last, at_high);
-            return true;
-        }
+    sprag_ess_run *run = p->run;
+    double width = 1.0 / last;
+    double rate = p->side * sprag_guards_rate(&run->guards, run->now.y, p->guard, run->now.f) *
+                  run->samples.length;
+    double bend = ((s[1] - s[0]) / width - rate) / width, back = -rate / bend;
+    if (!(rate <= 0) || !(back < width)) {
+        return false;
     }
-    return false;
+    double middle = back / 2, at_middle = probe_at(p, middle);
+    *found = (bracket){.low = back, .high = back, .guess = back, .slope = -rate};
+    if (at_middle <= 0) {
+        found->low = middle, found->at_low = at_middle;
+        found->high = width, found->at_high = s[1];
+    }
+    return true;
 }
 
 // A bracket of the first root by samples s[0..last] at equal distances, minus the level. false: the
@@ -155,7 +163,7 @@ static bool find_bracket(const probe *p, const double *s, int last, bracket *fou
         i++;
     }
     if (i > last) {
-        return find_return(p, s[1], last, found);
+        return find_return(p, s, last, found);
     }
     for (int start = i++; i <= last; i++) {
         int first = i < 2 ? 0 : i - 2;

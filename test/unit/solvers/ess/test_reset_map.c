@@ -127,17 +127,25 @@ START_TEST(ball_bounces_as_in_closed_form)
 }
 END_TEST
 
+// The intervals between the bounces add up to twice e / (1 - e) times the first fall. The run ends
+// after so many bounces in a step's time, which leave it e to that power of the step's time.
 START_TEST(bouncing_without_end_is_zeno)
 {
-    ball b = {.restitution = 0.5};
-    sprag_ess_problem p = ball_problem(&b);
-    sprag_ess_options o = sprag_ess_defaults(0.01);
-    o.mode = modes[_i];
-    o.zeno_events = 20;
-    double x[2] = {1, 0}, label = NAN;
-    ck_assert_int_eq(integrate(&p, &o, 0, 5, x, &label, NULL), SPRAG_NOT_CONVERGED);
-    ck_assert_int_eq(stats.stop, SPRAG_ESS_ZENO);
-    ck_assert_double_le(stats.time, sqrt(2 / 9.81) * 3); // the sum of all intervals
+    static const double restitution[] = {0.1, 0.5, 0.8, 0.95}, height[] = {1e-3, 1, 10};
+    static const double step[] = {1e-3, 0.01, 0.011};
+    for (int i = 0; i < 4 * 3 * 3; i++) {
+        const double e = restitution[i % 4], h = step[i / 12];
+        ball b = {.restitution = e};
+        sprag_ess_problem p = ball_problem(&b);
+        sprag_ess_options o = sprag_ess_defaults(h);
+        o.mode = modes[_i];
+        double x[2] = {height[i / 4 % 3], 0}, label = NAN, fall = sqrt(2 * x[0] / 9.81);
+        ck_assert_int_eq(integrate(&p, &o, 0, 100, x, &label, NULL), SPRAG_NOT_CONVERGED);
+        ck_assert_int_eq(stats.stop, SPRAG_ESS_ZENO);
+        double end = fall * (1 + 2 * e / (1 - e)), left = h * pow(e, o.zeno_events);
+        ck_assert_msg(fabs(stats.time - end) <= left + 1e-6, "e %g, z %g, h %g: %.12g, not %.12g",
+                      e, height[i / 4 % 3], h, stats.time, end);
+    }
 }
 END_TEST
 
