@@ -34,12 +34,6 @@ enum {
 // exactly, at a cost in proportion.
 enum { BALANCED_SWEEPS = 50 };
 
-// Of stribeck.softness: that of the implicit steps of method=ess, whose own contacts yield a
-// ten-thousandth. Larger: a heap that goes to and fro between the integrator and these steps sinks
-// in one and is pushed out in the other, not along the same way, and creeps (3.9e-3 m in 10 s).
-// Smaller: rounding in heavy stacks.
-#define ESS_STEP_SOFTNESS 1e-3
-
 // ---- files beside the program (output.c). s.
 
 // For the reader of a named pipe, at the first step. Longer: a program whose pipe nobody reads

@@ -92,9 +92,14 @@ static sprag_stribeck_options options_for(const step_context *c)
 double island_softness(const world_state *w, const sprag_problem *problem)
 {
     double softness = w->settings.stribeck.softness;
-    softness *= w->settings.method->is_compliant ? ESS_STEP_SOFTNESS : 1;
-    return w->settings.effort == EFFORT_EXACT ? softness
-                                              : sprag_softness_for_sweeps(softness, problem);
+    if (w->settings.effort != EFFORT_EXACT) {
+        softness = sprag_softness_for_sweeps(softness, problem);
+    }
+    // Contacts do not yield while method=ess integrates. A heap at rest that goes to and fro between
+    // it and steps in which they do sinks in one and is pushed out in the other, not along the same
+    // way, and creeps.
+    return w->settings.method->is_compliant ? sprag_softness_in_motion(softness, problem)
+                                            : softness;
 }
 
 // Leaves the solution alone in the scratch, so that a second solve works in the memory of the

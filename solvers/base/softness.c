@@ -18,6 +18,16 @@ double sprag_problem_scale(const sprag_problem *problem)
     return scale > 0 ? scale : 1;
 }
 
+double sprag_softness_in_motion(double normal, const sprag_problem *problem)
+{
+    double fastest = 0; // square
+    for (int i = 0; i < problem->bodies; i++) {
+        const double *v = problem->body[i].velocity;
+        fastest = sprag_larger(dot3(v, v), fastest);
+    }
+    return normal * fmin(1, sqrt(fastest) / sprag_problem_scale(problem));
+}
+
 sprag_softness sprag_problem_softness(const sprag_problem *problem, sprag_shares share)
 {
     sprag_softness s = {
