@@ -104,6 +104,7 @@ typedef struct ode_last_step {
     const double (*normal)[3];   // unit, of the contacts, into the first geom
     const double (*position)[3]; // m, world axes
     int contacts;
+    bool keeps; // contacts have their gaps, as negative depths
 } ode_last_step;
 
 // dCollide with contacts at all points up to `reach` (m) apart; their depth is 0 where the geoms do

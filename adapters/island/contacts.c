@@ -33,6 +33,16 @@ static double separation_speed(const sprag_contact *to, const ode_state *const s
 // m, gap up to which a contact is reached.
 static const double REACHED = 1e-6;
 
+// Of the longer lever: gap up to which bodies may close it in a step. Those of sprag's geometry are
+// smaller (collide.c). What the program makes of a larger one acts at once, as in ODE.
+static const double KEPT_GAP = 1e-4;
+
+static bool is_kept(const sprag_contact *to)
+{
+    const double lever = fmax(norm3(to->arm[0]), norm3(to->arm[1]));
+    return to->gap > 0 && to->gap <= KEPT_GAP * lever;
+}
+
 // m/s, by which bodies come nearer faster in a step in which nothing touches them: by a change of
 // their angular velocity, or of their linear one.
 static double gain_of(const sprag_body *bodies, const sprag_contact *contact, bool turning)
@@ -137,6 +147,9 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     double depth = positive(-to->gap - setting->surface_layer);
     double motion = read->velocity_normal;
     double wanted = erp / setting->step * depth + motion;
+    if (is_kept(to)) {
+        wanted = motion - to->gap / setting->step;
+    }
     to->bias = wanted < setting->correcting_velocity ? wanted : setting->correcting_velocity;
     to->compliance = read->compliance;
     if (mode & dContactBounce && surface->bounce_vel >= 0) {

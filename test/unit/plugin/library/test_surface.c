@@ -3,6 +3,8 @@
 // mass and length; rest at every step.
 #include <check.h>
 
+#include "join_contacts.h"
+#include "program_world.h"
 #include "sprag.h"
 #include "suite.h"
 #include "surface_rig.h"
@@ -498,6 +500,52 @@ START_TEST(slopes_hold_for_a_minute)
 }
 END_TEST
 
+// A crate on a bed that a motor tilts slides at the angle of friction. Each turn of both opens
+// their contacts a little, by more than they sink.
+static const struct {
+    double step, speed, place; // s, rad/s, m
+} beds[] = {{0.01, 0.1, 1}, {0.01, 0.05, 3}, {1.0 / 60, 0.1, 1}, {0.01, 0.2, 2}};
+
+static void touch_bed(void *data, dGeomID a, dGeomID b)
+{
+    join_contacts(data, dWorldGetData(data), a, b, 8,
+                  (dSurfaceParameters){.mode = dContactApprox1, .mu = 0.5}, NULL);
+}
+
+START_TEST(a_crate_on_a_tilting_bed_slides_at_the_angle_of_friction)
+{
+    const double bed = 0.1, crate = 0.4, place = beds[_i].place, until = atan(0.5) - 0.02;
+    dWorldID world = dWorldCreate();
+    dSpaceID space = dHashSpaceCreate(0);
+    dJointGroupID contacts = dJointGroupCreate(0);
+    dMass mass;
+    dWorldSetData(world, contacts);
+    dWorldSetGravity(world, 0, 0, -G);
+    ck_assert(sprag_world_configure(world, "method=stribeck"));
+    dMassSetBoxTotal(&mass, 500, 8, 2, bed);
+    dBodyID below = add_solid(world, dCreateBox(space, 8, 2, bed), &mass, 0, 0, 0);
+    dMassSetBoxTotal(&mass, 100, crate, crate, crate);
+    dBodyID above = add_solid(world, dCreateBox(space, crate, crate, crate), &mass, place, 0,
+                              (bed + crate) / 2);
+    dJointID hinge = dJointCreateHinge(world, 0);
+    dJointAttach(hinge, below, 0);
+    dJointSetHingeAnchor(hinge, 0, 0, 0);
+    dJointSetHingeAxis(hinge, 0, 1, 0);
+    dJointSetHingeParam(hinge, dParamVel, beds[_i].speed);
+    dJointSetHingeParam(hinge, dParamFMax, 1e7);
+    while (fabs(dJointGetHingeAngle(hinge)) < until) {
+        dSpaceCollide(space, world, touch_bed);
+        ck_assert_int_eq(dWorldStep(world, beds[_i].step), 1);
+        dJointGroupEmpty(contacts);
+    }
+    dVector3 at;
+    const dReal *x = dBodyGetPosition(above);
+    dBodyGetPosRelPoint(below, x[0], x[1], x[2], at);
+    ck_assert_double_le(fabs(at[0] - place), 1e-3);
+    destroy_world(world, space, contacts);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("surface");
@@ -510,6 +558,7 @@ int main(void)
         {rolling_friction_is_a_torque, 4}, {bounce_is_to_a_ten_thousandth, BOUNCES},
         {slow_impacts_do_not_bounce, 1}, {soft_contact_sinks_as_in_stock, COUNT(soft)},
         {rigid_contact_sinks_by_its_effective_stiffness, COUNT(steps)},
-        {units_are_arbitrary, 2 * COUNT(units)}, {slopes_hold_for_a_minute, COUNT(slopes)});
+        {units_are_arbitrary, 2 * COUNT(units)}, {slopes_hold_for_a_minute, COUNT(slopes)},
+        {a_crate_on_a_tilting_bed_slides_at_the_angle_of_friction, COUNT(beds)});
     return run_suite(suite);
 }
