@@ -160,7 +160,6 @@ sprag_result sprag_newton_harden_rows(sprag_system *system, double tolerance, do
 {
     size_t size = (size_t)system->size, rows = (size_t)system->equations;
     double before = stats->convergence;
-    double *given = SPRAG_TAKE_RAW(system->scratch, rows, double);
     double *rate = SPRAG_TAKE_RAW(system->scratch, rows, double);
     double *v = SPRAG_TAKE_RAW(system->scratch, size, double);
     if (system->scratch->failed) {
@@ -175,12 +174,11 @@ sprag_result sprag_newton_harden_rows(sprag_system *system, double tolerance, do
     memcpy(v, s->v, size * sizeof *v);
     memcpy(rate, system->rate, rows * sizeof *rate);
     for (size_t i = 0; i < rows; i++) {
-        sprag_equation *equation = &system->equation[i];
+        const sprag_equation *equation = &system->equation[i];
         bool yields = isfinite(equation->excess) && sprag_equation_yields(equation, rate[i]);
-        given[i] = yields ? equation->excess * system->row_impulse[i] : 0;
-        equation->offset -= given[i];
-        system->rate[i] -= given[i];
-        system->row_impulse[i] = given[i] / equation->yield;
+        double given = yields ? equation->excess * system->row_impulse[i] : 0;
+        system->rate[i] -= given;
+        system->row_impulse[i] = given / equation->yield;
     }
     system->space->gather(system, system->work);
     add_scaled(system->residual, -1, system->work, system->size);
@@ -192,9 +190,6 @@ sprag_result sprag_newton_harden_rows(sprag_system *system, double tolerance, do
     if (!s->hardened) { // a row has reached its bound
         memcpy(s->v, v, size * sizeof *v);
         memcpy(system->rate, rate, rows * sizeof *rate);
-        for (size_t i = 0; i < rows; i++) {
-            system->equation[i].offset += given[i];
-        }
         stats->convergence = sprag_system_residual(system, s->v, stiction, NULL);
     }
     return SPRAG_OK;
