@@ -433,9 +433,9 @@ static void settle_known(island *b, bool pays)
 // instead of sweeps. If solves are exact, both go first and last, at rest or not, known forces
 // never wait, and small islands are solved to a root. Those, and islands with joints, in which an
 // update takes no more than direct_work have no accounts: what is done is a function of the
-// problem. In such islands with joints Newton's method in the velocities goes before sweeps: a
-// gripper that closes moves by its motors, and is not near rest. The accounts keep larger ones in
-// motion from failing in every step.
+// problem. In such islands with joints, and for one body alone whose forces are not known, Newton's
+// method in the velocities goes before sweeps: a gripper that closes moves by its motors, and is
+// not near rest. The accounts keep larger ones in motion from failing in every step.
 static sprag_result solve_two_way(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_best *best,
                                   sprag_stats *stats)
@@ -466,7 +466,7 @@ static sprag_result solve_two_way(const sprag_problem *problem,
     }
     if (first) {
         const unsigned attempts = exact            ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT
-                                  : alone && !near ? SPRAG_ATTEMPT_NEWTON
+                                  : alone && !(near && goes_on) ? SPRAG_ATTEMPT_NEWTON
                                   : free           ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_NEWTON
                                   : memory->runs   ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_PATIENT
                                                    : SPRAG_ATTEMPT_DIRECT;
@@ -499,7 +499,7 @@ static sprag_result solve_two_way(const sprag_problem *problem,
             (exact || moving == 1 || hard || (swept && (joined ? !free : !first && nearly)))) {
             const unsigned newton = cheap ? SPRAG_ATTEMPT_NEWTON : 0;
             const unsigned known = joined ? 0 : SPRAG_ATTEMPT_SWEPT; // of joints they have failed
-            last = try_directly(&b, newton | known, trees ? INFINITY : most, &b.known);
+            last = try_directly(&b, newton | known, most, &b.known);
             solved = last == SPRAG_OK;
         }
         const double update = fmax(memory->update, STRIBECK_UPDATE_WORK * laws); // 0: not known

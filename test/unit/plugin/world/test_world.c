@@ -377,6 +377,24 @@ START_TEST(what_sweeps_leave_open_is_not_known)
 }
 END_TEST
 
+// Sweeps would lead to where Newton's method takes three updates at once.
+START_TEST(bodies_that_are_placed_begin_without_sweeps)
+{
+    enum { ROW = 10 };
+    wall w = open_wall();
+    for (int i = 0; i < ROW; i++) {
+        add_brick(&w, 1, 0.398, i, 0.0999);
+    }
+    step_wall(&w, dWorldStep, step);
+    const sprag_world_statistics t = statistics_of(w.world);
+    ck_assert_int_eq(t.islands, ROW);
+    ck_assert_int_eq(t.strategy, SPRAG_STRATEGY_NEWTON);
+    ck_assert_int_eq(t.sweeps, 0);
+    ck_assert_int_le(t.iterations, 3 * ROW);
+    close_wall(&w);
+}
+END_TEST
+
 static const struct {
     const char *options;
     int updates; // of the first solve by cones
@@ -838,6 +856,7 @@ int main(void)
                    {callbacks_leave_a_step_alone, 3}, {callbacks_destroy_worlds, 6},
                    {threads_step_worlds_at_once, 1}, {a_wall_bears_a_beam, BEAMS},
                    {a_wall_bears_a_load, LOADS}, {walls_that_rest_are_known, 2},
+                   {bodies_that_are_placed_begin_without_sweeps, 1},
                    {what_sweeps_leave_open_is_not_known, 4}, {a_wall_that_rebounds_wins_nothing, 3},
                    {leaning_planks_rest, 2}, {towers_rock_as_one_block, 2},
                    {effort_bounds_the_sweeps_of_heaps, 4}, {quick_step_iterations_are_sweeps, 1},
