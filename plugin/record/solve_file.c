@@ -47,29 +47,33 @@ const solve_field solve_body_fields[] = {FIELD(sprag_body, mass, SOLVE_REAL, 1),
                                          FIELD(sprag_body, free_velocity, SOLVE_REAL, 6),
                                          {0}};
 
-const solve_field solve_contact_fields[] = {
-    CONTACT(body, SOLVE_INT, 2),       CONTACT(arm, SOLVE_REAL, 6),
-    CONTACT(frame, SOLVE_REAL, 9),     CONTACT(gap, SOLVE_REAL, 1),
-    CONTACT(bias, SOLVE_REAL, 1),      CONTACT(compliance, SOLVE_REAL, 1),
-    CONTACT(softening, SOLVE_REAL, 1), CONTACT(erp, SOLVE_REAL, 1),
-    CONTACT(stiffness, SOLVE_REAL, 1), CONTACT(dissipation, SOLVE_REAL, 1),
-    CONTACT(stiction, SOLVE_REAL, 1),  FRICTION(sprag_contact, slide),
-    CONTACT(recovery, SOLVE_REAL, 1),  CONTACT(rebounds, SOLVE_BOOL, 1),
-    CONTACT(guess, SOLVE_REAL, 3),     {0}};
+const solve_field solve_contact_fields[] = {CONTACT(body, SOLVE_INT, 2),
+                                            CONTACT(arm, SOLVE_REAL, 6),
+                                            CONTACT(frame, SOLVE_REAL, 9),
+                                            CONTACT(gap, SOLVE_REAL, 1),
+                                            CONTACT(bias, SOLVE_REAL, 1),
+                                            CONTACT(compliance, SOLVE_REAL, 1),
+                                            CONTACT(softening, SOLVE_REAL, 1),
+                                            CONTACT(erp, SOLVE_REAL, 1),
+                                            CONTACT(stiffness, SOLVE_REAL, 1),
+                                            CONTACT(dissipation, SOLVE_REAL, 1),
+                                            CONTACT(stiction, SOLVE_REAL, 1),
+                                            FRICTION(sprag_contact, slide),
+                                            CONTACT(recovery, SOLVE_REAL, 1),
+                                            CONTACT(rebounds, SOLVE_BOOL, 1),
+                                            CONTACT(on_chords, SOLVE_BOOL, 1),
+                                            CONTACT(guess, SOLVE_REAL, 3),
+                                            {0}};
 
 const solve_field solve_turning_fields[] = {
     FRICTION(sprag_turning, roll), FRICTION(sprag_turning, spin), {0}};
 
-const solve_field solve_row_fields[] = {FIELD(sprag_row, body, SOLVE_INT, 2),
-                                        FIELD(sprag_row, jacobian, SOLVE_REAL, 12),
-                                        FIELD(sprag_row, bias, SOLVE_REAL, 1),
-                                        FIELD(sprag_row, compliance, SOLVE_REAL, 1),
-                                        FIELD(sprag_row, lo, SOLVE_REAL, 1),
-                                        FIELD(sprag_row, hi, SOLVE_REAL, 1),
-                                        FIELD(sprag_row, guess, SOLVE_REAL, 1),
-                                        FIELD(sprag_row, length, SOLVE_REAL, 1),
-                                        FIELD(sprag_row, drives, SOLVE_BOOL, 1),
-                                        {0}};
+const solve_field solve_row_fields[] = {
+    FIELD(sprag_row, body, SOLVE_INT, 2),    FIELD(sprag_row, jacobian, SOLVE_REAL, 12),
+    FIELD(sprag_row, bias, SOLVE_REAL, 1),   FIELD(sprag_row, compliance, SOLVE_REAL, 1),
+    FIELD(sprag_row, lo, SOLVE_REAL, 1),     FIELD(sprag_row, hi, SOLVE_REAL, 1),
+    FIELD(sprag_row, guess, SOLVE_REAL, 1),  FIELD(sprag_row, length, SOLVE_REAL, 1),
+    FIELD(sprag_row, drives, SOLVE_BOOL, 1), {0}};
 
 // ---- JSON
 

@@ -60,6 +60,7 @@ typedef struct sprag_contact {
     double recovery; // m/s, the part of bias that a rebound or an overlap asks for, and that must
                      // not drive (sprag_stribeck_limit_energy)
     bool rebounds;   // a rebound asks for recovery, which then lifts nothing against forces
+    bool on_chords;  // slide.velocity is by the turn of both bodies, and drives nothing
     double guess[3]; // N, expected force along the frame, from the last step;
                      // negative normal: unknown
 } sprag_contact;
@@ -72,8 +73,8 @@ typedef struct sprag_row {
     double compliance; // m/s per N, rad/s per N m
     double lo, hi;     // N, N m; may be infinite
     double guess;      // N, N m, expected force, from the last step
-    double length;     // m, between the points whose distance it keeps; 0: it keeps another quantity
-    bool drives;       // it may bring in energy, as a motor does; for the caller's accounts
+    double length; // m, between the points whose distance it keeps; 0: it keeps another quantity
+    bool drives;   // it may bring in energy, as a motor does; for the caller's accounts
 } sprag_row;
 
 typedef struct sprag_problem {

@@ -106,7 +106,7 @@ static bool contact_drives(const limit *l, const sprag_contact *contact, double 
     bool drives =
         contact->stiffness > 0 || (contact->bias > 0 && !(contact->recovery > 0)) ||
         contact->compliance / l->problem->step > STRIBECK_RESOLVED_SPRING * inverse_mass ||
-        is_driven(&contact->slide);
+        (is_driven(&contact->slide) && !contact->on_chords);
     if (contact->turning) {
         drives |= is_driven(&contact->turning->roll) || is_driven(&contact->turning->spin);
     }

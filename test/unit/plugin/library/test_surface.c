@@ -531,7 +531,7 @@ START_TEST(a_crate_on_a_tilting_bed_slides_at_the_angle_of_friction)
     dJointAttach(hinge, below, 0);
     dJointSetHingeAnchor(hinge, 0, 0, 0);
     dJointSetHingeAxis(hinge, 0, 1, 0);
-    dJointSetHingeParam(hinge, dParamVel, beds[_i].speed);
+    dJointSetHingeParam(hinge, dParamVel, -beds[_i].speed);
     dJointSetHingeParam(hinge, dParamFMax, 1e7);
     while (fabs(dJointGetHingeAngle(hinge)) < until) {
         dSpaceCollide(space, world, touch_bed);
@@ -542,6 +542,53 @@ START_TEST(a_crate_on_a_tilting_bed_slides_at_the_angle_of_friction)
     const dReal *x = dBodyGetPosition(above);
     dBodyGetPosRelPoint(below, x[0], x[1], x[2], at);
     ck_assert_double_le(fabs(at[0] - place), 1e-3);
+    destroy_world(world, space, contacts);
+}
+END_TEST
+
+// A crate on a table that turns stays where it is, without a motor, too: both keep their momentum.
+static const struct {
+    double step, speed, place; // s, rad/s, m
+    bool driven;
+} tables[] = {{0.001, 2, 1, false},    {0.01, 2, 1, false},     {1.0 / 60, 2, 1, false},
+              {0.01, 5, 0.15, false},  {0.01, 20, 0.01, false}, {0.01, 1.5, 1, true},
+              {1.0 / 60, 1.5, 1, true}};
+
+START_TEST(a_crate_on_a_turntable_stays)
+{
+    const double speed = tables[_i].speed, place = tables[_i].place, wide = 4, crate = 0.2;
+    dWorldID world = dWorldCreate();
+    dSpaceID space = dHashSpaceCreate(0);
+    dJointGroupID contacts = dJointGroupCreate(0);
+    dMass mass;
+    dWorldSetData(world, contacts);
+    dWorldSetGravity(world, 0, 0, -G);
+    ck_assert(sprag_world_configure(world, "method=stribeck"));
+    dMassSetBoxTotal(&mass, 50, wide, wide, 0.1);
+    dBodyID table = add_solid(world, dCreateBox(space, wide, wide, 0.1), &mass, 0, 0, 0);
+    dMassSetBoxTotal(&mass, 5, crate, crate, crate);
+    dBodyID on = add_solid(world, dCreateBox(space, crate, crate, crate), &mass, place, 0, 0.15);
+    if (tables[_i].driven) {
+        dBodySetKinematic(table);
+    } else {
+        dJointID hinge = dJointCreateHinge(world, 0);
+        dJointAttach(hinge, table, 0);
+        dJointSetHingeAnchor(hinge, 0, 0, 0);
+        dJointSetHingeAxis(hinge, 0, 0, 1);
+    }
+    dBodySetAngularVel(table, 0, 0, speed);
+    dBodySetAngularVel(on, 0, 0, speed);
+    dBodySetLinearVel(on, 0, speed * place, 0);
+    for (int i = 0; i < 10 / tables[_i].step; i++) {
+        dSpaceCollide(space, world, touch_bed);
+        ck_assert_int_eq(dWorldStep(world, tables[_i].step), 1);
+        dJointGroupEmpty(contacts);
+    }
+    dVector3 at;
+    const dReal *x = dBodyGetPosition(on);
+    dBodyGetPosRelPoint(table, x[0], x[1], x[2], at);
+    ck_assert_double_le(hypot(at[0] - place, at[1]), 2e-3);
+    ck_assert_double_eq_tol(dBodyGetAngularVel(table)[2] / speed, 1, 1e-4);
     destroy_world(world, space, contacts);
 }
 END_TEST
@@ -559,6 +606,7 @@ int main(void)
         {slow_impacts_do_not_bounce, 1}, {soft_contact_sinks_as_in_stock, COUNT(soft)},
         {rigid_contact_sinks_by_its_effective_stiffness, COUNT(steps)},
         {units_are_arbitrary, 2 * COUNT(units)}, {slopes_hold_for_a_minute, COUNT(slopes)},
-        {a_crate_on_a_tilting_bed_slides_at_the_angle_of_friction, COUNT(beds)});
+        {a_crate_on_a_tilting_bed_slides_at_the_angle_of_friction, COUNT(beds)},
+        {a_crate_on_a_turntable_stays, COUNT(tables)});
     return run_suite(suite);
 }
