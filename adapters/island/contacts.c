@@ -219,44 +219,6 @@ static const ode_state *state_of(const ode_index *index, int i, dBodyID body, od
     return body ? own : NULL;
 }
 
-// The turn (rad/s) that two bodies have in common: the faster one's, as far as the other turns with
-// it. false: none.
-static bool common_turn(const ode_state *const state[2], double turn[3])
-{
-    if (!state[0] || !state[1]) {
-        return false;
-    }
-    const double *w[2] = {state[0]->velocity + 3, state[1]->velocity + 3};
-    const int faster = dot3(w[1], w[1]) > dot3(w[0], w[0]);
-    const double both = dot3(w[0], w[1]), square = dot3(w[faster], w[faster]);
-    for (int k = 0; k < 3 && both > 0; k++) {
-        turn[k] = both / square * w[faster][k];
-    }
-    return both > 0;
-}
-
-// A body that rests on one that turns goes along chords of its circle, as the other's point does,
-// and not along tangents: else it goes outwards by h w^2 r / 2, h being the step and r the distance
-// of the bodies. ODE turns the body by Cayley's map, which leads its point by h / (1 + (h w / 2)^2)
-// of w x r + h / 2 w x (w x r).
-static void slide_on_chords(sprag_contact *to, const ode_state *const state[2], double step)
-{
-    double w[3], between[3], turned[3], chord[3];
-    if (common_turn(state, w)) {
-        const double half = 0.25 * step * step * dot3(w, w), share = 1 / (1 + half);
-        subtract3(to->arm[0], to->arm[1], between);
-        cross3(w, between, turned);
-        cross3(w, turned, chord);
-        for (int k = 0; k < 3; k++) {
-            chord[k] = share * (0.5 * step * chord[k] - half * turned[k]);
-        }
-        to->on_chords = to->slide.velocity[0] == 0 && to->slide.velocity[1] == 0;
-        for (int k = 0; k < 2; k++) {
-            to->slide.velocity[k] -= dot3(to->frame[1 + k], chord);
-        }
-    }
-}
-
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
                             const ode_stiffness *stiffness, const ode_index *index,
                             ode_approach *approach, sprag_scratch *scratch,
@@ -290,7 +252,9 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
     sprag_ode_read_surface(&read, surface, setting->cfm);
     set_normal_law(to, surface, &read, setting, state, approach);
     to->slide = read.slide;
-    slide_on_chords(to, state, setting->step);
+    const double *velocity[2] = {state[0] ? state[0]->velocity : NULL,
+                                 state[1] ? state[1]->velocity : NULL};
+    sprag_contact_on_chords(to, velocity, setting->step);
     if (surface->mode & dContactRolling) {
         to->turning = copy_turning(&read.turning, scratch);
     }
