@@ -107,13 +107,13 @@ typedef struct ode_stiffened_distance {
     double stored, share; // as ode_stiffened_body's
 } ode_stiffened_distance;
 
-// A joint with a lever: its rows have two linear parts or more, or hold a distance.
+// A joint. It has levers if its rows have two linear parts or more, or hold a distance.
 typedef struct ode_loaded_joint {
     int first, end;                 // all its rows
     sprag_row *row;                 // the first one with a linear part
-    int rows;                       // to the last of these
+    int rows;                       // to the last of these; 0: it has no levers
     int linear;                     // of which so many follow one another
-    bool turns;                     // it has rows without a linear part
+    int turn, turn_end;             // from the first to the last row without a linear part
     double lever[2][3];             // m, centre of the body to the anchor; 0 of the world's
     int part[2];                    // parts that its force loads; -1: none
     double arm[2][3];               // m, from their centres to where the force is a stiffness
@@ -167,9 +167,8 @@ typedef struct ode_problem {
     int joint_rows;           // rows of joints: those of stiffened distances are behind them
     int distances;            // joints that hold a distance; each has room for two more rows
     ode_load *load;           // of each body; NULL: not known
-    ode_loaded_joint *loaded; // joints with levers, by rows
+    ode_loaded_joint *loaded; // all joints, by rows
     int loadeds;
-    bool turns;           // a row of a joint has no linear part
     int *group;           // of the world and each body, see sprag_ode_group()
     ode_part *part;       // the world's, and one of each body; NULL: no joint makes any
     bool arcs;            // joints look ahead, whether the island is under load or not

@@ -98,7 +98,7 @@ static double least_own_way(const ode_problem *pulled, const ode_loaded_joint *j
 static double own_turn(const ode_problem *pulled, const ode_loaded_joint *joint, bool stop)
 {
     double square = 0;
-    for (int i = joint->first; i < joint->end; i++) {
+    for (int i = joint->turn; i < joint->turn_end; i++) {
         if (sprag_ode_turns(&pulled->row[i]) && sprag_ode_holds(&pulled->row[i])) {
             square += pulled->mending[i].before * pulled->mending[i].before;
         }
@@ -155,7 +155,7 @@ static bool turns_are_known(dJointID joint)
 static int end_of_turn(const ode_problem *pulled, const ode_loaded_joint *joint, int first)
 {
     int end = first + 1;
-    while (sprag_ode_holds(&pulled->row[first]) && end < joint->end &&
+    while (sprag_ode_holds(&pulled->row[first]) && end < joint->turn_end &&
            sprag_ode_turns(&pulled->row[end]) && sprag_ode_holds(&pulled->row[end])) {
         end++;
     }
@@ -194,7 +194,7 @@ void sprag_ode_find_opened(ode_problem *pulled)
     for (const ode_loaded_joint *joint = pulled->loaded, *last = joint + pulled->loadeds;
          joint < last; joint++) {
         find_opened_way(pulled, joint);
-        for (int first = joint->first, end; first < joint->end && joint->turns; first = end) {
+        for (int first = joint->turn, end; first < joint->turn_end; first = end) {
             end = first + 1;
             if (sprag_ode_turns(&pulled->row[first])) {
                 end = end_of_turn(pulled, joint, first);

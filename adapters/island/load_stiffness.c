@@ -78,10 +78,11 @@ static int find_rows(const ode_problem *pulled, int first, ode_loaded_joint *joi
     const dJointID *id = &pulled->row_joint[first], *last = pulled->row_joint + pulled->joint_rows;
     sprag_row *row = &pulled->row[first], *from = row, *end = row;
     int rows = 0, linear = 0;
-    joint->turns = false;
+    joint->turn = joint->turn_end = first;
     for (; id + rows < last && id[rows] == *id; rows++, row++) {
         if (sprag_ode_turns(row)) {
-            joint->turns = true;
+            joint->turn = joint->turn_end == first ? first + rows : joint->turn;
+            joint->turn_end = first + rows + 1;
         } else {
             from = linear == 0 ? row : from;
             linear += row == from + linear;
@@ -115,6 +116,8 @@ static bool find_levers(const ode_problem *pulled, ode_loaded_joint *joint)
                    sprag_ode_lever_of_distance(pulled, (int)(row - pulled->row), side, r);
         }
     }
+    joint->rows = any ? joint->rows : 0;
+    joint->linear = any ? joint->linear : 0;
     return any;
 }
 
@@ -316,11 +319,8 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
     for (int i = 0, rows; i < pulled->joint_rows && !scratch->failed; i += rows) {
         ode_loaded_joint *joint = &pulled->loaded[pulled->loadeds];
         rows = find_rows(pulled, i, joint);
-        pulled->turns |= joint->turns;
-        if (find_levers(pulled, joint)) {
-            loops |= join_groups(pulled, joint->row->body);
-            pulled->loadeds++;
-        }
+        loops |= find_levers(pulled, joint) && join_groups(pulled, joint->row->body);
+        pulled->loadeds++;
         if (rows >= 6 && welds(&pulled->row[i], rows) &&
             !sprag_ode_join_parts(pulled, joint->row->body, scratch)) {
             return false;
@@ -356,9 +356,9 @@ static void add_force(ode_load *to, double sign, const double r[3], const double
     to->known = true;
 }
 
-static void add_torques(const ode_problem *pulled, ode_load *loads)
+static void add_torques(const ode_problem *pulled, const ode_loaded_joint *joint, ode_load *loads)
 {
-    for (int i = 0; i < pulled->joint_rows && pulled->turns; i++) {
+    for (int i = joint->turn; i < joint->turn_end; i++) {
         const sprag_row *row = &pulled->row[i];
         for (int side = 0; side < 2 && sprag_ode_turns(row); side++) {
             const int part = sprag_ode_part(pulled, row->body[side]);
@@ -372,9 +372,7 @@ static void add_torques(const ode_problem *pulled, ode_load *loads)
 // Adds up the stiffness of each part by the forces of the last step.
 static void find_loads(const ode_problem *pulled, ode_load *loads)
 {
-    for (int i = 0; i < pulled->problem.bodies; i++) {
-        loads[i] = (ode_load){.known = false};
-    }
+    memset(loads, 0, (size_t)pulled->problem.bodies * sizeof *loads);
     for (int i = 0; i < pulled->loadeds; i++) {
         const ode_loaded_joint *joint = &pulled->loaded[i];
         double force[3];
@@ -385,7 +383,9 @@ static void find_loads(const ode_problem *pulled, ode_load *loads)
             }
         }
     }
-    add_torques(pulled, loads);
+    for (int i = 0; i < pulled->loadeds; i++) {
+        add_torques(pulled, &pulled->loaded[i], loads);
+    }
 }
 
 static void look_ahead(ode_problem *pulled)
