@@ -172,7 +172,7 @@ static bool has_grown(const ode_problem *pulled, int of, double added)
     }
     const sprag_row row = row_across(pulled, of, anchor, t[0]);
     double w = inverse_mass(pulled, &row);
-    return w > 0 && step * step * tension / length > load_growth_across * (1 / w + added);
+    return w > 0 && step * step * tension / length > load_growth * (1 / w + added);
 }
 
 bool sprag_ode_distances_have_grown(const ode_problem *pulled)
