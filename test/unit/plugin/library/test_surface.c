@@ -500,49 +500,86 @@ START_TEST(slopes_hold_for_a_minute)
 }
 END_TEST
 
+// ---- a crate on a slab that turns
+
+typedef struct ride {
+    dWorldID world;
+    dSpaceID space;
+    dJointGroupID contacts;
+    dBodyID slab, crate;
+    double place; // m, of the crate along x, on the slab
+} ride;
+
+// A slab of `size` (m) about the origin, and on it a crate with this edge (m).
+static ride open_ride(const char *options, const dReal size[3], double mass_of_slab, double edge,
+                      double mass_of_crate, double place)
+{
+    ride r = {.world = dWorldCreate(),
+              .space = dHashSpaceCreate(0),
+              .contacts = dJointGroupCreate(0),
+              .place = place};
+    dMass mass;
+    dWorldSetData(r.world, r.contacts);
+    dWorldSetGravity(r.world, 0, 0, -G);
+    ck_assert(sprag_world_configure(r.world, options));
+    dMassSetBoxTotal(&mass, mass_of_slab, size[0], size[1], size[2]);
+    r.slab = add_solid(r.world, dCreateBox(r.space, size[0], size[1], size[2]), &mass, 0, 0, 0);
+    dMassSetBoxTotal(&mass, mass_of_crate, edge, edge, edge);
+    r.crate = add_solid(r.world, dCreateBox(r.space, edge, edge, edge), &mass, place, 0,
+                        (size[2] + edge) / 2);
+    return r;
+}
+
+// The slab turns about an axis through its centre.
+static dJointID hold_slab(const ride *r, double x, double y, double z)
+{
+    dJointID hinge = dJointCreateHinge(r->world, 0);
+    dJointAttach(hinge, r->slab, 0);
+    dJointSetHingeAnchor(hinge, 0, 0, 0);
+    dJointSetHingeAxis(hinge, x, y, z);
+    return hinge;
+}
+
+static void touch_slab(void *data, dGeomID a, dGeomID b)
+{
+    join_contacts(data, dWorldGetData(data), a, b, 8,
+                  (dSurfaceParameters){.mode = dContactApprox1, .mu = 0.5}, NULL);
+}
+
+static void step_ride(const ride *r, double step)
+{
+    dSpaceCollide(r->space, r->world, touch_slab);
+    ck_assert_int_eq(dWorldStep(r->world, step), 1);
+    dJointGroupEmpty(r->contacts);
+}
+
+static void close_ride(const ride *r, double slipped)
+{
+    dVector3 at;
+    const dReal *x = dBodyGetPosition(r->crate);
+    dBodyGetPosRelPoint(r->slab, x[0], x[1], x[2], at);
+    ck_assert_double_le(hypot(at[0] - r->place, at[1]), slipped);
+    destroy_world(r->world, r->space, r->contacts);
+}
+
 // A crate on a bed that a motor tilts slides at the angle of friction. Each turn of both opens
 // their contacts a little, by more than they sink.
 static const struct {
     double step, speed, place; // s, rad/s, m
 } beds[] = {{0.01, 0.1, 1}, {0.01, 0.05, 3}, {1.0 / 60, 0.1, 1}, {0.01, 0.2, 2}};
 
-static void touch_bed(void *data, dGeomID a, dGeomID b)
-{
-    join_contacts(data, dWorldGetData(data), a, b, 8,
-                  (dSurfaceParameters){.mode = dContactApprox1, .mu = 0.5}, NULL);
-}
-
 START_TEST(a_crate_on_a_tilting_bed_slides_at_the_angle_of_friction)
 {
-    const double bed = 0.1, crate = 0.4, place = beds[_i].place, until = atan(0.5) - 0.02;
-    dWorldID world = dWorldCreate();
-    dSpaceID space = dHashSpaceCreate(0);
-    dJointGroupID contacts = dJointGroupCreate(0);
-    dMass mass;
-    dWorldSetData(world, contacts);
-    dWorldSetGravity(world, 0, 0, -G);
-    ck_assert(sprag_world_configure(world, "method=stribeck"));
-    dMassSetBoxTotal(&mass, 500, 8, 2, bed);
-    dBodyID below = add_solid(world, dCreateBox(space, 8, 2, bed), &mass, 0, 0, 0);
-    dMassSetBoxTotal(&mass, 100, crate, crate, crate);
-    dBodyID above = add_solid(world, dCreateBox(space, crate, crate, crate), &mass, place, 0,
-                              (bed + crate) / 2);
-    dJointID hinge = dJointCreateHinge(world, 0);
-    dJointAttach(hinge, below, 0);
-    dJointSetHingeAnchor(hinge, 0, 0, 0);
-    dJointSetHingeAxis(hinge, 0, 1, 0);
+    const double until = atan(0.5) - 0.02;
+    const ride r =
+        open_ride("method=stribeck", (dVector3){8, 2, 0.1}, 500, 0.4, 100, beds[_i].place);
+    dJointID hinge = hold_slab(&r, 0, 1, 0);
     dJointSetHingeParam(hinge, dParamVel, -beds[_i].speed);
     dJointSetHingeParam(hinge, dParamFMax, 1e7);
     while (fabs(dJointGetHingeAngle(hinge)) < until) {
-        dSpaceCollide(space, world, touch_bed);
-        ck_assert_int_eq(dWorldStep(world, beds[_i].step), 1);
-        dJointGroupEmpty(contacts);
+        step_ride(&r, beds[_i].step);
     }
-    dVector3 at;
-    const dReal *x = dBodyGetPosition(above);
-    dBodyGetPosRelPoint(below, x[0], x[1], x[2], at);
-    ck_assert_double_le(fabs(at[0] - place), 1e-3);
-    destroy_world(world, space, contacts);
+    close_ride(&r, 1e-3);
 }
 END_TEST
 
@@ -560,40 +597,21 @@ static const struct {
 
 START_TEST(a_crate_on_a_turntable_stays)
 {
-    const double speed = tables[_i].speed, place = tables[_i].place, wide = 4, crate = 0.2;
-    dWorldID world = dWorldCreate();
-    dSpaceID space = dHashSpaceCreate(0);
-    dJointGroupID contacts = dJointGroupCreate(0);
-    dMass mass;
-    dWorldSetData(world, contacts);
-    dWorldSetGravity(world, 0, 0, -G);
-    ck_assert(sprag_world_configure(world, tables[_i].options));
-    dMassSetBoxTotal(&mass, 50, wide, wide, 0.1);
-    dBodyID table = add_solid(world, dCreateBox(space, wide, wide, 0.1), &mass, 0, 0, 0);
-    dMassSetBoxTotal(&mass, 5, crate, crate, crate);
-    dBodyID on = add_solid(world, dCreateBox(space, crate, crate, crate), &mass, place, 0, 0.15);
+    const double speed = tables[_i].speed, place = tables[_i].place;
+    const ride r = open_ride(tables[_i].options, (dVector3){4, 4, 0.1}, 50, 0.2, 5, place);
     if (tables[_i].driven) {
-        dBodySetKinematic(table);
+        dBodySetKinematic(r.slab);
     } else {
-        dJointID hinge = dJointCreateHinge(world, 0);
-        dJointAttach(hinge, table, 0);
-        dJointSetHingeAnchor(hinge, 0, 0, 0);
-        dJointSetHingeAxis(hinge, 0, 0, 1);
+        hold_slab(&r, 0, 0, 1);
     }
-    dBodySetAngularVel(table, 0, 0, speed);
-    dBodySetAngularVel(on, 0, 0, speed);
-    dBodySetLinearVel(on, 0, speed * place, 0);
+    dBodySetAngularVel(r.slab, 0, 0, speed);
+    dBodySetAngularVel(r.crate, 0, 0, speed);
+    dBodySetLinearVel(r.crate, 0, speed * place, 0);
     for (int i = 0; i < 10 / tables[_i].step; i++) {
-        dSpaceCollide(space, world, touch_bed);
-        ck_assert_int_eq(dWorldStep(world, tables[_i].step), 1);
-        dJointGroupEmpty(contacts);
+        step_ride(&r, tables[_i].step);
     }
-    dVector3 at;
-    const dReal *x = dBodyGetPosition(on);
-    dBodyGetPosRelPoint(table, x[0], x[1], x[2], at);
-    ck_assert_double_le(hypot(at[0] - place, at[1]), 2e-3);
-    ck_assert_double_eq_tol(dBodyGetAngularVel(table)[2] / speed, 1, 1e-4);
-    destroy_world(world, space, contacts);
+    ck_assert_double_eq_tol(dBodyGetAngularVel(r.slab)[2] / speed, 1, 1e-4);
+    close_ride(&r, 2e-3);
 }
 END_TEST
 
