@@ -33,8 +33,9 @@ static double separation_speed(const sprag_contact *to, const ode_state *const s
 // m, gap up to which a contact is reached.
 static const double REACHED = 1e-6;
 
-// Of the longer lever: gap up to which bodies may close it in a step. Those of sprag's geometry are
-// smaller (collide.c). What the program makes of a larger one acts at once, as in ODE.
+// Of the longer lever. Bodies may close a gap up to this within a step. The gaps of the contacts
+// that sprag's geometry keeps are smaller (KEPT in collide.c). A contact that the program makes
+// with a larger gap lets its bodies come no nearer, as in ODE.
 static const double KEPT_GAP = 1e-4;
 
 static bool is_kept(const sprag_contact *to)
@@ -143,20 +144,19 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     double erp = positive(mode & dContactSoftERP ? surface->soft_erp : setting->erp);
     to->erp = isfinite(erp) ? erp : 0;
     double share = erp / ERP_FULL_SOFTENING;
-    to->softening = share < 1 ? share : 1;
+    bool ahead = gap && to->gap > REACHED;
+    to->softening = ahead ? 0 : share < 1 ? share : 1;
+    to->stiffness = ahead ? 0 : to->stiffness;
     double depth = positive(-to->gap - setting->surface_layer);
     double motion = read->velocity_normal;
-    double wanted = erp / setting->step * depth + motion;
-    if (is_kept(to)) {
-        wanted = motion - to->gap / setting->step;
-    }
+    double rate = ahead || is_kept(to) ? -to->gap / setting->step : erp / setting->step * depth;
+    double wanted = rate + motion;
     to->bias = wanted < setting->correcting_velocity ? wanted : setting->correcting_velocity;
     to->compliance = read->compliance;
     if (mode & dContactBounce && surface->bounce_vel >= 0) {
         double approach = approach_of(to, gap, setting->step, motion - separation_speed(to, state));
         double rebound = surface->bounce * approach + motion;
-        bool reached = !gap || to->gap <= REACHED;
-        if (reached && approach > surface->bounce_vel && rebound > to->bias) {
+        if (!ahead && approach > surface->bounce_vel && rebound > to->bias) {
             to->bias = rebound;
             to->rebounds = true;
             to->softening = 0; // it would reduce the rebound
@@ -165,11 +165,6 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     }
     if (to->stiffness > 0) {
         to->bias = motion;
-    }
-    if (gap && to->gap > REACHED) {
-        to->bias = motion - to->gap / setting->step;
-        to->softening = 0;
-        to->stiffness = 0;
     }
     to->bias = isfinite(to->bias) ? to->bias : 0;
     bool drives = motion != 0 || (mode & dContactBounce && surface->bounce > 1);
