@@ -95,9 +95,9 @@ double island_softness(const world_state *w, const sprag_problem *problem)
     if (w->settings.effort != EFFORT_EXACT) {
         softness = sprag_softness_for_sweeps(softness, problem);
     }
-    // Contacts do not yield while method=ess integrates. A heap at rest that goes to and fro between
-    // it and steps in which they do sinks in one and is pushed out in the other, not along the same
-    // way, and creeps.
+    // Contacts do not yield while method=ess integrates. A heap at rest that goes to and fro
+    // between it and steps in which they do sinks in one and is pushed out in the other, not along
+    // the same way, and creeps.
     return w->settings.method->is_compliant ? sprag_softness_in_motion(softness, problem)
                                             : softness;
 }

@@ -465,11 +465,11 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         return result;
     }
     if (first) {
-        const unsigned attempts = exact            ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT
+        const unsigned attempts = exact ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT
                                   : alone && !(near && goes_on) ? SPRAG_ATTEMPT_NEWTON
-                                  : free           ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_NEWTON
-                                  : memory->runs   ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_PATIENT
-                                                   : SPRAG_ATTEMPT_DIRECT;
+                                  : free         ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_NEWTON
+                                  : memory->runs ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_PATIENT
+                                                 : SPRAG_ATTEMPT_DIRECT;
         result = try_directly(&b, attempts, cheap || exact ? INFINITY : most, &b.known);
         solved = result == SPRAG_OK;
     }

@@ -27,10 +27,10 @@ typedef struct sprag_cone {
     bool linear;        // the surface sets the stiction tolerance: likewise up to that slip
     double of_stiction; // its own tolerance over the stiction tolerance: 1, in rad/s 1/m; less
                         // where it holds (sprag_stribeck_hold)
-    double stiction;  // m/s, lower bound of the stiction tolerance (set_stiction in stribeck.c)
-    bool force;       // coefficient is a force: the normal impulse does not bound friction
-    bool quadratic;   // the profile of arXiv 1909.05700, eq. 9, instead of the smooth one
-    double softening; // of the quadratic profile at rest, relative to the stiction tolerance
+    double stiction;    // m/s, lower bound of the stiction tolerance (set_stiction in stribeck.c)
+    bool force;         // coefficient is a force: the normal impulse does not bound friction
+    bool quadratic;     // the profile of arXiv 1909.05700, eq. 9, instead of the smooth one
+    double softening;   // of the quadratic profile at rest, relative to the stiction tolerance
 } sprag_cone;
 
 // Components of a contact's relative velocity: along the rows of its frame, then about its tangents
