@@ -142,8 +142,8 @@ static bool find_return(const probe *p, const double *s, int last, bracket *foun
     double rate = p->side * sprag_guards_rate(&run->guards, run->now.y, p->guard, run->now.f) *
                   run->samples.length;
     double bend = ((s[1] - s[0]) / width - rate) / width, back = -rate / bend;
-    if (!(rate <= 0) || !(back < width)) {
-        return false;
+    if (!(rate <= 0) || !(bend > 0) || !(back < width)) {
+        return false; // it does not come back within the first two samples
     }
     double middle = back / 2, at_middle = probe_at(p, middle);
     *found = (bracket){.low = back, .high = back, .guess = back, .slope = -rate};

@@ -41,6 +41,38 @@ START_TEST(overdue_guards_are_crossed_at_once)
 }
 END_TEST
 
+static void pushed_field(void *user, const double *x, const double *label, double *f)
+{
+    (void)label;
+    f[0] = x[1];
+    f[1] = *(const double *)user;
+}
+
+// Beyond a guard that counts as not crossed, on the way to before it: there is nothing to cross,
+// neither at a constant rate nor where it grows, until the flow has been before the guard.
+START_TEST(a_way_back_crosses_nothing)
+{
+    static const double depth[] = {1e-7, 1};
+    for (int i = 0; i < 3 * 2 * MODES; i++) {
+        double push = 5 * (i % 3 - 1), tolerance = 2 * depth[i / 3 % 2];
+        sprag_ess_problem p = {.states = 2,
+                               .guards = 1,
+                               .user = &push,
+                               .field = pushed_field,
+                               .guard = line_guard,
+                               .label_tolerance = &tolerance};
+        double x[2] = {depth[i / 3 % 2], -1}, label = 0;
+        const double end = x[0] - 0.1 + push * 0.005;
+        sprag_ess_options o = sprag_ess_defaults(0.01);
+        o.mode = modes[i / 6];
+        OK(integrate(&p, &o, 0, 0.1, x, &label, NULL));
+        ck_assert_int_eq(stats.events, 0);
+        ck_assert_double_eq(stats.time, 0.1);
+        ck_assert_double_eq_tol(x[0], end, 1e-12);
+    }
+}
+END_TEST
+
 START_TEST(resting_contact_takes_plain_steps)
 {
     for (int sign = -1; sign <= 1; sign += 2) {
@@ -496,8 +528,8 @@ int main(void)
 {
     Suite *suite = suite_create("guards");
     ADD_TESTS(suite, "situations", {overdue_guards_are_crossed_at_once, 1},
-              {resting_contact_takes_plain_steps, 1}, {receding_guards_are_no_candidates, 1},
-              {sliding_ends_with_its_guard, 2 * MODES},
+              {a_way_back_crosses_nothing, 1}, {resting_contact_takes_plain_steps, 1},
+              {receding_guards_are_no_candidates, 1}, {sliding_ends_with_its_guard, 2 * MODES},
               {crossed_guards_that_are_left_again_are_a_mismatch, 1},
               {labels_have_a_tolerance_of_their_own, 2 * MODES},
               {strict_ends_where_a_guard_recedes_in_every_mode, MODES},
