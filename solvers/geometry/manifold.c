@@ -1,6 +1,7 @@
 // Faces, clipping in the plane of the reference face, and pairs of points.
 #include "manifold.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "linalg.h"
@@ -418,28 +419,25 @@ static int least_of(const double *value, int count)
     return place[0];
 }
 
-// Twice the area of the triangle with its neighbours; more than any of a corner that is apart if
-// the corner overlaps.
-static double loss_of(const corner *c, int before, int i, int after, double most)
+// In the order of the areas of triangles with their neighbours: of corners that overlap they are
+// positive, of others negative.
+static double loss_of(const corner *c, int before, int i, int after)
 {
-    return fabs(twice_area(&c[before], &c[i], &c[after])) + (c[i].gap < 0 ? most : 0);
+    double area = fabs(twice_area(&c[before], &c[i], &c[after]));
+    return c[i].gap < 0 ? area : -1 / fmax(area, DBL_MIN);
 }
 
 // Lists at most SPRAG_MANIFOLD_MAX corners to keep. In each round the one is dropped that reduces
 // the area least, those that overlap last. Returns their number.
 static int thin_out(const corner *c, int count, int kept[SPRAG_MANIFOLD_MAX])
 {
-    double loss[CLIPPED_MAX], most = 0;
+    double loss[CLIPPED_MAX];
     int next[CLIPPED_MAX], previous[CLIPPED_MAX], left = 0;
     bool all = count <= SPRAG_MANIFOLD_MAX;
-    for (int i = 1; i < count && !all; i++) { // a bound of every triangle
-        double x = c[i].x - c[0].x, y = c[i].y - c[0].y;
-        most = fmax(most, 8 * (x * x + y * y));
-    }
     for (int i = 0; i < count && !all; i++) {
         previous[i] = i ? i - 1 : count - 1;
         next[i] = i + 1 < count ? i + 1 : 0;
-        loss[i] = loss_of(c, previous[i], i, next[i], most);
+        loss[i] = loss_of(c, previous[i], i, next[i]);
     }
     for (int drops = count - SPRAG_MANIFOLD_MAX; drops > 0; drops--) {
         int dropped = least_of(loss, count), around[2] = {previous[dropped], next[dropped]};
@@ -448,7 +446,7 @@ static int thin_out(const corner *c, int count, int kept[SPRAG_MANIFOLD_MAX])
         previous[around[1]] = around[0];
         for (int k = 0; k < 2; k++) {
             int i = around[k];
-            loss[i] = loss_of(c, previous[i], i, next[i], most);
+            loss[i] = loss_of(c, previous[i], i, next[i]);
         }
     }
     for (int i = 0; i < count; i++) {

@@ -188,6 +188,32 @@ START_TEST(points_that_overlap_come_first)
 }
 END_TEST
 
+// Of 24 corners those are dropped that the area needs least.
+START_TEST(points_that_are_dropped_cost_little_area)
+{
+    static solid prism;
+    dice = 88;
+    for (int i = 0; i < 100; i++) {
+        prism_of(&prism, 24, 1);
+        const double normal[3] = {0, 0, 1}, (*v)[3] = (const double(*)[3])prism.vertex;
+        const sprag_shape up = {.kind = SPRAG_POLYTOPE, .polytope = &prism.polytope};
+        const sprag_shape down = {.kind = SPRAG_PLANE}, *shape[2] = {&up, &down};
+        const sprag_pose above = {{0, 0, 1e-3 - v[0][2]}, {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+        const sprag_pose flat = {{0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}}, *pose[2] = {&above, &flat};
+        double area = 0;
+        for (int k = 0, next = 2; k < 48; k += 2, next = (next + 2) % 48) {
+            area += (v[k][0] * v[next][1] - v[k][1] * v[next][0]) / 2;
+        }
+        sprag_core core[2];
+        sprag_manifold m;
+        ck_assert(sprag_cores_set(shape, pose, core));
+        sprag_manifold_clip(core, normal, 1, &m);
+        ck_assert_int_eq(m.count, SPRAG_MANIFOLD_MAX);
+        ck_assert_double_gt(area_of(&m, normal), 0.97 * area);
+    }
+}
+END_TEST
+
 // ---- rest: what lies, stands or leans on each other, a little out of line
 
 // The polygon that a solid turns up (sign 1) or down, if it turns one: corners within `level` (m)
@@ -511,11 +537,11 @@ int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
     Suite *suite = suite_create("manifold");
-    TCase *exact =
-        ADD_TESTS(suite, "exact", {manifolds_are_the_intersection_of_the_faces, COUNT(rests)},
-                  {round_sides_rest_on_two_points, 1}, {manifold_points_are_on_the_shapes, 1},
-                  {points_that_overlap_come_first, 2},
-                  {slightly_tilted_resting_pairs_have_all_contact_points, COUNT(resting_pairs)});
+    TCase *exact = ADD_TESTS(
+        suite, "exact", {manifolds_are_the_intersection_of_the_faces, COUNT(rests)},
+        {round_sides_rest_on_two_points, 1}, {manifold_points_are_on_the_shapes, 1},
+        {points_that_overlap_come_first, 2}, {points_that_are_dropped_cost_little_area, 1},
+        {slightly_tilted_resting_pairs_have_all_contact_points, COUNT(resting_pairs)});
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
     return run_suite(suite);
 }
