@@ -86,7 +86,7 @@ static bool comes_before(const sprag_ess_candidate *a, const sprag_ess_candidate
 
 static void sort(const sprag_ess_candidate *candidate, int *line, int count)
 {
-    for (int gap = count / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11) { // Shell's
+    for (int gap = count; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11) { // Shell's
         for (int i = gap; i < count; i++) {
             int place = line[i], at = i;
             for (; at >= gap && comes_before(&candidate[place], &candidate[line[at - gap]]);

@@ -22,8 +22,8 @@ int sprag_insert(double *key, int *count, int most, double value, void *entry, s
 
 void sprag_turned(const double w[3], double t, const double a[3], double out[3])
 {
-    double rate = norm3(w), half = rate > 0 ? sin(rate * t / 2) / rate : t / 2;
-    double sine = rate > 0 ? sin(rate * t) / rate : t, wa[3], wwa[3];
+    double rate = norm3(w), half = rate > 0 ? sin(rate * t / 2) / rate : 0;
+    double sine = rate > 0 ? sin(rate * t) / rate : 0, wa[3], wwa[3];
     cross3(w, a, wa);
     cross3(w, wa, wwa);
     for (int k = 0; k < 3; k++) {
