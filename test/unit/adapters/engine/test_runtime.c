@@ -30,6 +30,8 @@ START_TEST(lists_are_known_by_neighbours)
     ck_assert_ptr_null(sprag_ode_newest_joint(world));
     sprag_ode_check_joint_list(joint[1], joint[2]); // the first one is not the oldest
     ck_assert(!sprag_ode_lists_are_known());
+    sprag_ode_check_joint_list(joint[0], joint[1]); // the world points to neither
+    ck_assert(!sprag_ode_lists_are_known());
     dWorldDestroy(world);
     dCloseODE();
 }

@@ -88,11 +88,28 @@ START_TEST(the_scale_is_what_the_step_changes)
 }
 END_TEST
 
+// Friction that nothing has begun to find lacks the whole impulse, however near it is to slipping:
+// 1 kg at 1 m/s, on a contact whose friction could stop 1.05 kg m/s.
+START_TEST(friction_that_would_hold_is_missed)
+{
+    made m = make(3, 1, 1e-3, true);
+    for (int k = 0; k < 3; k++) {
+        m.mass[4 * k] = 1;
+    }
+    m.tangent[0] = m.tangent[4] = m.normal[2] = 1;
+    m.friction[0] = 1.05;
+    m.force[0] = m.solution.normal_force[0] = 1 / m.problem.step;
+    m.guess[0] = m.momentum[0] = m.solution.velocity[0] = 1;
+    ck_assert_double_eq_tol(measure(&m).friction, 1, 0.01);
+    made_free(&m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("general_residual");
     ADD_TESTS(suite, "measure", {roots_have_none, 12}, {deviations_are_measured, 12},
-              {the_scale_is_what_the_step_changes, 1});
+              {the_scale_is_what_the_step_changes, 1}, {friction_that_would_hold_is_missed, 1});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;

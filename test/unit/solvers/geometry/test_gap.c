@@ -253,6 +253,40 @@ START_TEST(triangles_in_closed_form_are_as_far_as_by_search)
 }
 END_TEST
 
+// Boxes side by side that overlap by less than their edges, nearly parallel, differ: the way out is
+// across two of those.
+START_TEST(edges_that_are_nearly_parallel_count)
+{
+    static thing t[2];
+    dice = 85;
+    for (int i = 0; i < 1000; i++) {
+        sprag_gap gap;
+        real at[3] = {between(-2, 2), between(-1, 1), between(-1, 1)}, tilt = power(-5, -3);
+        for (int side = 0; side < 2; side++) {
+            real A[3][3], B[3][3], C[3][3];
+            t[side].shape =
+                (sprag_shape){.kind = SPRAG_BOX, .half = {1, power(-1.5, 0), power(-1.5, 0)}};
+            make_box_solid(&t[side]);
+            about(0, between(0, 6.3), A);
+            about(1, side * tilt * between(-1, 1), B);
+            multiply((const real(*)[3])B, (const real(*)[3])A, C);
+            about(2, side * tilt * between(-1, 1), A);
+            multiply((const real(*)[3])A, (const real(*)[3])C, B);
+            set_rotation(&t[side], (const real(*)[3])B);
+            set_position(&t[side], (const real[3]){0, 0, 0});
+        }
+        set_position(&t[1], at);
+        find(t, NULL, &gap, NULL, 0);
+        real n[3], closer = gap.distance + power(-8, -5);
+        widen(gap.normal, n);
+        add(at, closer, n);
+        set_position(&t[1], at);
+        check_near(t, "nearly parallel", true);
+    }
+    ck_assert_int_eq(misses, 0);
+}
+END_TEST
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
@@ -261,7 +295,8 @@ int main(void)
                              {shapes_without_extent_are_points_edges_or_faces, 1},
                              {numbers_that_are_not_finite_are_refused, 1},
                              {memory_does_not_change_the_answer, 1}, {reach_gives_a_bound, 1},
-                             {triangles_in_closed_form_are_as_far_as_by_search, 1});
+                             {triangles_in_closed_form_are_as_far_as_by_search, 1},
+                             {edges_that_are_nearly_parallel_count, 1});
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
     return run_suite(suite);
 }
