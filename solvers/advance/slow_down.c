@@ -1,5 +1,7 @@
 // Bodies that would still collide go slower along their paths: each by as much as keeps it from the
-// other one, and bodies behind them follow. The rounds end, because bodies that stand stay apart.
+// other one, and bodies behind them follow. Bodies that joints hold together go slower by the same
+// share, else a joint opens by the way of the other body. The rounds end, because bodies that stand
+// stay apart.
 #include <math.h>
 #include <string.h>
 
@@ -10,11 +12,15 @@ static void scale(advance_run *run, int body, double part, bool *moved)
 {
     double share = run->attempt.share[body] * part;
     part = share < advance_least_share ? 0 : part;
-    run->attempt.share[body] = part > 0 ? share : 0;
-    for (int k = 0; k < 6; k++) {
-        run->attempt.motion[body].velocity[k] *= part;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        if (run->assembly[i] == run->assembly[body]) {
+            run->attempt.share[i] *= part;
+            for (int k = 0; k < 6; k++) {
+                run->attempt.motion[i].velocity[k] *= part;
+            }
+            moved[i] = true;
+        }
     }
-    moved[body] = true;
 }
 
 // m/s, part of one body in the approach at a point, positive towards the other body.

@@ -206,7 +206,8 @@ START_TEST(heavy_ball_stays_on_its_distances)
 END_TEST
 
 // A vehicle of 100 kg on a track of 24 links about two wheels, one of which drives, for 2 s at
-// steps of 10 and 16.7 ms: the joints stay together, nothing stands still.
+// steps of 10 and 16.7 ms: the joints stay together, nothing stands still. At 15 ms some links get
+// jammed: all stand still for that time, else joints open by 25 to 37 mm.
 enum { TRACK = 24 };
 static const double axle = 1, wheel = 0.19, around = 0.22; // m
 
@@ -256,13 +257,21 @@ static void add_track(scene *s, double height, dJointID *hinge)
     hinge[0] = hinge_between(s, link[0], link[TRACK - 1], closed[0], height + closed[1]);
 }
 
+static const struct {
+    double step, speed, torque; // s, rad/s, N m, of the wheel that drives
+    double gap, stalled;        // m, s, at most
+} drives[] = {{0.01, 5, 20, 0.004, 1e-4},
+              {1 / 60.0, 5, 20, 0.004, 1e-4},
+              {0.015, 7, 30, 0.01, 0.01},
+              {0.015, 12, 40, 0.01, 0.01}};
+
 START_TEST(track_stays_together)
 {
-    static const double steps[] = {0.01, 1 / 60.0}, height = around + 0.01; // s, m
+    static const double height = around + 0.01; // m
     dJointID hinge[TRACK], drive = NULL;
     dMass mass;
     scene *s = open_scene("method=advance");
-    s->length = steps[_i];
+    s->length = drives[_i].step;
     s->surface.mu = 1;
     dGeomSetCategoryBits(dCreatePlane(s->space, 0, 0, 1, 0), 1);
     dBodyID hull = dBodyCreate(s->world);
@@ -275,8 +284,8 @@ START_TEST(track_stays_together)
         drive = hinge_between(s, body_at(s, round, k * axle / 2, 0, height), hull, k * axle / 2,
                               height);
     }
-    dJointSetHingeParam(drive, dParamVel, 5);
-    dJointSetHingeParam(drive, dParamFMax, 20);
+    dJointSetHingeParam(drive, dParamVel, drives[_i].speed);
+    dJointSetHingeParam(drive, dParamFMax, drives[_i].torque);
     add_track(s, height, hinge);
     double widest = 0;
     for (double time = 0; time < 2; time += s->length) {
@@ -288,8 +297,8 @@ START_TEST(track_stays_together)
             widest = fmax(widest, dCalcPointsDistance3(at[0], at[1]));
         }
     }
-    ck_assert_double_lt(widest, 0.004);
-    ck_assert_double_lt(stats_of(s).stalled, 1e-4);
+    ck_assert_double_lt(widest, drives[_i].gap);
+    ck_assert_double_lt(stats_of(s).stalled, drives[_i].stalled);
     close_scene(s);
 }
 END_TEST
@@ -701,7 +710,7 @@ int main(void)
     ADD_TESTS(suite, "joints and surfaces", {joint_stops_act_in_time, 3},
               {fingers_hold_along_a_line, 3}, {arm_rests_at_its_stop, 1},
               {fast_swings_win_nothing, 4}, {heavy_ball_stays_on_its_chain, 3},
-              {heavy_ball_stays_on_its_distances, 3}, {track_stays_together, 2},
+              {heavy_ball_stays_on_its_distances, 3}, {track_stays_together, COUNT(drives)},
               {joints_bring_in_what_is_theirs, 4}, {swings_do_not_brake_what_slides_beside, 1},
               {pendulum_keeps_swinging, 1}, {joint_feedback_is_the_load, 1},
               {impacts_are_in_the_feedback, 1}, {shared_feedback_has_the_force_of_a_pair, 1},
