@@ -377,6 +377,16 @@ void compliant_add_impulses(compliant_run *run, int guard, const compliant_conta
 // Bodies are placed at state.x. touches_now: the speed of impact is that of now.
 void compliant_set_law(compliant_run *run, int guard, bool touches_now);
 
+typedef sprag_result compliant_solver(const sprag_problem *, const sprag_stribeck_options *,
+                                      sprag_scratch *, sprag_solution *, sprag_stats *);
+
+// Solves a problem. Friction that the normal force does not bound acts at points that push, only:
+// what falls past a wall is not braked. least: m/s, by which a point that pushes changes
+// velocities. The contacts of *problem are then those of the last solve.
+sprag_result compliant_solve_pushing(compliant_solver *solve, sprag_problem *problem,
+                                     const sprag_stribeck_options *options, sprag_scratch *scratch,
+                                     double least, sprag_solution *solution);
+
 // ---- scale.c
 
 void compliant_set_scale(compliant_run *run);

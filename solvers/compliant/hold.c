@@ -419,16 +419,17 @@ static bool solve_forces(solve *s, double *f)
     options.warm = true;
     options.tolerance = fmin(COMPLIANT_HELD_TOLERANCE, 1e-2 * run->options->tolerance);
     options.stiction_tolerance = COMPLIANT_IMPACT_STICTION * run->sizes.fastest;
-    const sprag_problem problem = {.step = s->span,
-                                   .bodies = s->bodies,
-                                   .contacts = run->held.points,
-                                   .rows = s->rows,
-                                   .body = s->body,
-                                   .contact = run->held.contact,
-                                   .row = s->row};
+    sprag_problem problem = {.step = s->span,
+                             .bodies = s->bodies,
+                             .contacts = run->held.points,
+                             .rows = s->rows,
+                             .body = s->body,
+                             .contact = run->held.contact,
+                             .row = s->row};
     set_guesses(s);
-    sprag_stats stats = {0};
-    sprag_result result = sprag_stribeck_forces(&problem, &options, scratch, &s->solution, &stats);
+    const double least = COMPLIANT_IMPACT_SPEED_MIN * run->sizes.fastest;
+    sprag_result result = compliant_solve_pushing(sprag_stribeck_forces, &problem, &options,
+                                                  scratch, least, &s->solution);
     return result == SPRAG_OK && take_forces(s, f);
 }
 

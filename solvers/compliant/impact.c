@@ -292,17 +292,17 @@ static bool solve(impact *s, double restitution)
     options.tolerance = COMPLIANT_IMPACT_TOLERANCE;
     options.stiction_tolerance = options.stiction_at_rest =
         COMPLIANT_IMPACT_STICTION * run->sizes.fastest;
-    const sprag_problem problem = {.step = run->frame->step,
-                                   .bodies = s->bodies,
-                                   .contacts = s->contacts,
-                                   .rows = s->rows,
-                                   .body = s->body,
-                                   .contact = s->contact,
-                                   .row = s->row};
-    sprag_stats stats = {0};
+    sprag_problem problem = {.step = run->frame->step,
+                             .bodies = s->bodies,
+                             .contacts = s->contacts,
+                             .rows = s->rows,
+                             .body = s->body,
+                             .contact = s->contact,
+                             .row = s->row};
     const sprag_scratch before = *run->solve_scratch;
-    sprag_result result =
-        sprag_stribeck_solve(&problem, &options, run->solve_scratch, &s->solution, &stats);
+    const double least = COMPLIANT_IMPACT_SPEED_MIN * run->sizes.fastest;
+    sprag_result result = compliant_solve_pushing(sprag_stribeck_solve, &problem, &options,
+                                                  run->solve_scratch, least, &s->solution);
     sprag_scratch_release(run->solve_scratch, &before);
     return result == SPRAG_OK;
 }

@@ -1,8 +1,10 @@
 // Law of a pair's points, from its surface and, where it has a stiffness and bounces, the speed of
 // impact. Surfaces without a stiffness bounce by impulses (impact.c); here is their law at rest.
 #include <math.h>
+#include <string.h>
 
 #include "compliant_run.h"
+#include "kinematics.h"
 #include "linalg.h"
 
 // ---- restitution -> dissipation
@@ -196,4 +198,90 @@ void compliant_set_law(compliant_run *run, int guard, bool touches_now)
     }
     double given = surface->stiction > 0 ? surface->stiction : run->options->stiction;
     law->stiction = given > 0 ? given : fmax(COMPLIANT_STICTION * run->sizes.fastest, 1e-12);
+}
+
+// ---- friction that the normal force does not bound
+
+static bool is_free(const sprag_friction *f, int axis)
+{
+    return f->coefficient[axis] > 0 && (f->force[axis] || isinf(f->coefficient[axis]));
+}
+
+static bool has_free_friction(const sprag_contact *c)
+{
+    const sprag_turning *t = c->turning;
+    return is_free(&c->slide, 0) || is_free(&c->slide, 1) ||
+           (t && (is_free(&t->roll, 0) || is_free(&t->roll, 1) || is_free(&t->spin, 0)));
+}
+
+// m/s, by which a force along the normal changes the velocities of its bodies.
+static double change_by(const sprag_problem *problem, const sprag_contact *c, double force)
+{
+    double inverse_mass = 0;
+    for (int side = 0; side < 2; side++) {
+        double mass = c->body[side] == SPRAG_STATIC ? 0 : problem->body[c->body[side]].mass;
+        inverse_mass += mass > 0 ? 1 / mass : 0;
+    }
+    return force * problem->step * inverse_mass;
+}
+
+// Points that pushed in the last solve, and those that approach.
+static bool is_expected(const sprag_problem *problem, const sprag_contact *c, double least)
+{
+    const double *velocity[2];
+    double u[3];
+    for (int side = 0; side < 2; side++) {
+        const int b = c->body[side];
+        velocity[side] = b == SPRAG_STATIC ? NULL : problem->body[b].free_velocity;
+    }
+    relative_velocity(velocity, c->arm, u);
+    return change_by(problem, c, c->guess[0]) > least || c->bias - dot3(c->frame[0], u) > least;
+}
+
+// From the second solve on no point loses its friction again, so that the solves end.
+sprag_result compliant_solve_pushing(compliant_solver *solve, sprag_problem *problem,
+                                     const sprag_stribeck_options *options, sprag_scratch *scratch,
+                                     double least, sprag_solution *solution)
+{
+    const sprag_contact *with = problem->contact;
+    const int count = problem->contacts;
+    int asked = 0, *ask = SPRAG_TAKE_RAW(scratch, count, int);
+    bool *rubs = SPRAG_TAKE_RAW(scratch, count, bool), same = false;
+    for (int i = 0; i < count && !scratch->failed; i++) {
+        if (has_free_friction(&with[i])) {
+            rubs[asked] = is_expected(problem, &with[i], least);
+            ask[asked++] = i;
+        }
+    }
+    sprag_contact *contact = SPRAG_TAKE_RAW(scratch, asked > 0 ? count : 0, sprag_contact);
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    if (asked > 0) {
+        memcpy(contact, with, (size_t)count * sizeof *with);
+        problem->contact = contact;
+    }
+    sprag_result result = SPRAG_OK;
+    for (int pass = 0; result == SPRAG_OK && !same; pass++) {
+        sprag_stats stats = {0};
+        for (int k = 0; k < asked; k++) {
+            sprag_contact *c = &contact[ask[k]];
+            *c = with[ask[k]];
+            if (!rubs[k]) {
+                memset(&c->slide, 0, sizeof c->slide);
+                c->turning = NULL;
+                memset(solution->contact_force[ask[k]] + 1, 0, 5 * sizeof(double));
+            }
+        }
+        result = solve(problem, options, scratch, solution, &stats);
+        same = true;
+        for (int k = 0; k < asked; k++) {
+            double force = solution->contact_force[ask[k]][0];
+            bool stays = pass > 0 && rubs[k];
+            bool now = stays || change_by(problem, &with[ask[k]], force) > least;
+            same = same && now == rubs[k];
+            rubs[k] = now;
+        }
+    }
+    return result;
 }

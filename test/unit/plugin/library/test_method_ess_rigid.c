@@ -182,6 +182,48 @@ START_TEST(friction_of_a_force)
 }
 END_TEST
 
+// Beside one wall or two, with friction that no normal force bounds. What does not push has none.
+START_TEST(walls_do_not_brake_what_falls)
+{
+    static const double gaps[] = {0, 1e-9, 1e-7, 1e-5}, bounds[] = {1, INFINITY};
+    for (int k = 0; k < 4 * 2 * 2; k++) {
+        const double gap = gaps[k % 4];
+        if (k / 8 && gap == 0 && _i / STEPS == HEIGHTFIELD) {
+            continue; // its rounding squeezes the box
+        }
+        scene s = open_scene(steps[_i % STEPS], bounds[k / 4 % 2], 0);
+        dWorldSetGravity(s.world, G, 0, 0);
+        s.surface.mode = 0;
+        s.floor = add_floor(s.space, _i / STEPS);
+        if (k / 8) {
+            dCreatePlane(s.space, 0, 0, -1, -0.2 - 2 * gap);
+        }
+        dBodyID box = add_box(&s, 0.2, 0.2, 0.2, 0, 0.1 + gap);
+        double t = run(&s, 0.3) * s.step;
+        ck_assert_double_eq_tol(dBodyGetPosition(box)[0], G * t * t / 2, 1e-6);
+        ck_assert_int_eq(statistics_of(s.world).ess_declined, 0);
+        destroy_world(s.world, s.space, s.group);
+        free_floor(s.floor);
+    }
+}
+END_TEST
+
+// A ball bounces beside a wall, against which the impact does not press it.
+START_TEST(walls_do_not_brake_a_bounce)
+{
+    const double e = 0.4, drop = 0.4;
+    scene s = open_scene(steps[_i], INFINITY, 0);
+    s.surface = (dSurfaceParameters){.mode = dContactBounce, .mu = INFINITY, .bounce = e};
+    s.floor = add_floor(s.space, PLANE);
+    dCreatePlane(s.space, -1, 0, 0, -RADIUS);
+    dBodyID ball = add_ball(&s, 0, RADIUS + drop);
+    double hit = sqrt(2 * drop / G), t = run(&s, 0.4) * s.step - hit;
+    double height = RADIUS + e * G * hit * t - G * t * t / 2;
+    ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], height, 1e-6);
+    close_scene(&s);
+}
+END_TEST
+
 // Free along x, held across. Only slip that friction resists counts for its direction: the faster
 // it went, the more steps the integrator would take.
 START_TEST(box_skates)
@@ -502,6 +544,7 @@ static Suite *rigid_suite(void)
     ADD_TESTS(suite, "one body", {box_sticks_on_a_slope, FLOORS * STEPS},
               {box_slides_down_a_slope, FLOORS * STEPS}, {box_slides_to_rest, FLOORS * STEPS},
               {box_slides_over_tiles, 3 * (STEPS + 1)}, {friction_of_a_force, STEPS},
+              {walls_do_not_brake_what_falls, FLOORS * STEPS}, {walls_do_not_brake_a_bounce, STEPS},
               {box_skates, STEPS}, {ball_rolls_over_edges, 2 * STEPS},
               {ball_slides_then_rolls, FLOORS * STEPS}, {rolling_friction_slows_a_ball, STEPS},
               {tall_box_tips, STEPS}, {disc_rolls, 2 * STEPS}, {wheel_rolls_over_edges, 2 * STEPS},
