@@ -8,6 +8,7 @@
 #   headers          no circle of #include "..." between the files of a room
 #   comments         of the product do not open with What, Where, How, Who or That which as their
 #                    subject; questions may
+#   mutants.txt      each entry names a line that is there
 
 set -u
 . "$(dirname "$0")/help.sh"
@@ -56,4 +57,21 @@ found=$(awk -v edges="$(mktemp)" '
         }
         system("rm " edges)
     }' "${sources[@]}")
+
+# Paragraphs "file, line above, line, ...".
+gone=$(awk '
+    { text = $0; sub(/^ +/, "", text) }
+    FNR == NR {
+        file = last == "" ? $0 : file
+        above = /^  / ? text : above
+        if (/^- /) {
+            line = substr($0, 3)
+            entry[file, above, line] = file ":1: mutants.txt has a line that is gone: " line
+        }
+        last = $0
+        next
+    }
+    { delete entry[FILENAME, above, text]; above = text }
+    END { for (e in entry) { print entry[e] } }' test/scripts/mutants.txt "${sources[@]}")
+found=$found${gone:+${found:+$'\n'}$gone}
 [ -z "$found" ] || { echo "$found"; exit 1; }
