@@ -1,6 +1,7 @@
-// bits [-r] [PATTERN...] - hashes of short worlds of every kind after each step of each method,
-// beside those in bits.txt. Prints the lines that differ; exit code 1 if one does. A change that
-// should not alter results alters none. One that should records its own:
+// bits [-r | -1] [PATTERN...] - hashes of short worlds of every kind after each step of each
+// method, beside those in bits.txt. Prints the lines that differ; exit code 1 if one does. A change
+// that should not alter results alters none. With -1 it ends at the first. One that should records
+// its own:
 //
 //   build/bits -r >test/bits/bits.txt
 //
@@ -50,7 +51,7 @@ static const options_set own[] = {
 };
 
 typedef struct comparison {
-    bool records;
+    bool records, ends_early;
     char **patterns;
     char *recorded; // the file
     int lines, different;
@@ -117,7 +118,7 @@ static void run_line(comparison *c, const bits_kind *kind, const options_set *se
 {
     char name[LINE_MAX_LENGTH], line[LINE_MAX_LENGTH];
     snprintf(name, sizeof name, "%s:%s", kind->name, set->name);
-    if (!is_asked_for(c, name)) {
+    if (!is_asked_for(c, name) || (c->ends_early && c->different)) {
         return;
     }
     memcpy(line, name, sizeof line);
@@ -163,8 +164,9 @@ static void run_own(comparison *c)
 
 int main(int argc, char **argv)
 {
-    comparison c = {.records = argc > 1 && strcmp(argv[1], "-r") == 0};
-    c.patterns = argv + 1 + c.records;
+    comparison c = {.records = argc > 1 && strcmp(argv[1], "-r") == 0,
+                    .ends_early = argc > 1 && strcmp(argv[1], "-1") == 0};
+    c.patterns = argv + 1 + (c.records || c.ends_early);
     c.recorded = c.records ? calloc(1, 1) : read_file(RECORDED);
     start_ode();
     dSetMessageHandler(quiet);
