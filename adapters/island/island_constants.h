@@ -30,11 +30,12 @@ static const double load_most = 1e5;
 
 // step^2 stiffness by the forces of the solution, relative to the inertia with the added one
 // (across a distance, to the mass of its anchors with it), beyond which the island is solved again
-// with inertia for these forces. A constant load has at most 1, 4 is unstable. Less: more second
-// solves (2: 33 in 300 steps of a bridge under 1000 planks instead of 7), and chains of light
-// beads, whose tension comes and goes with their waves, lose 10 to 30 % of their energy in 10 s at
-// 10 to 17 ms; no second solves: joints of that bridge open by 1.5 mm at 16.7 ms.
-static const double load_growth = 4;
+// with inertia for these forces. A constant load has at most 1, 4 is unstable: a load that comes at
+// once then wins 3.5 % of its fall. Less: more second solves (2: 33 in 300 steps of a bridge under
+// 1000 planks instead of 11), and chains of light beads, whose tension comes and goes with their
+// waves, lose 10 to 30 % of their energy in 10 s at 10 to 17 ms; no second solves: joints of that
+// bridge open by 1.5 mm at 16.7 ms.
+static const double load_growth = 3;
 
 // m/s per N, compliance of the rows of a joint that welds: ODE's default CFM is 1e-7 at 1 ms.
 // Larger: bodies on soft welds, which turn against each other, spin up (dFixed with a CFM of 0.3);
