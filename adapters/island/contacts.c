@@ -247,9 +247,6 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
     sprag_ode_read_surface(&read, surface, setting->cfm);
     set_normal_law(to, surface, &read, setting, state, approach);
     to->slide = read.slide;
-    const double *velocity[2] = {state[0] ? state[0]->velocity : NULL,
-                                 state[1] ? state[1]->velocity : NULL};
-    sprag_contact_on_chords(to, velocity, setting->step);
     if (surface->mode & dContactRolling) {
         to->turning = copy_turning(&read.turning, scratch);
     }

@@ -117,13 +117,6 @@ void advance_set_contact(const advance_run *run, const advance_point *point,
                       to->arm[side]);
         }
     }
-    const double *velocity[2] = {NULL, NULL};
-    for (int side = 0; side < 2; side++) {
-        if (to->body[side] != SPRAG_STATIC) {
-            velocity[side] = run->frame->body[to->body[side]].velocity;
-        }
-    }
-    sprag_contact_on_chords(to, velocity, p->problem.step);
     to->gap = fmax(point->gap, 0);
     to->compliance = pair->surface.compliance;
     recall(run, point, to);

@@ -319,6 +319,9 @@ sprag_result advance_solve(advance_run *run, double step)
     if (result != SPRAG_OK) {
         return result;
     }
+    for (int i = 0; i < p.problem.contacts; i++) { // of the motion behind the impacts
+        sprag_contact_on_chords(&p.contact[i], p.body, step);
+    }
     advance_spin(run, &p);
     advance_start_friction(run, &p);
     result = solve_capped(run, &p);

@@ -206,27 +206,25 @@ bool sprag_contact_rests(const sprag_problem *problem, const sprag_contact *cont
 
 // The turn (rad/s) that two bodies have in common: the faster one's, as far as the other turns with
 // it. false: none.
-static bool common_turn(const double *const velocity[2], double turn[3])
+static bool common_turn(const double w0[3], const double w1[3], double turn[3])
 {
-    if (!velocity[0] || !velocity[1]) {
-        return false;
-    }
-    const double *w[2] = {velocity[0] + 3, velocity[1] + 3};
-    const int faster = dot3(w[1], w[1]) > dot3(w[0], w[0]);
-    const double both = dot3(w[0], w[1]), square = dot3(w[faster], w[faster]);
+    const double *faster = dot3(w1, w1) > dot3(w0, w0) ? w1 : w0;
+    const double both = dot3(w0, w1), square = dot3(faster, faster);
     const bool any = both > 0 && isfinite(square);
     for (int k = 0; k < 3 && any; k++) {
-        turn[k] = both / square * w[faster][k];
+        turn[k] = both / square * faster[k];
     }
     return any;
 }
 
 // ODE turns a body by Cayley's map, which leads its point by h / (1 + (h w / 2)^2) of w x r + h / 2
 // w x (w x r).
-void sprag_contact_on_chords(sprag_contact *contact, const double *const velocity[2], double step)
+void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, double step)
 {
+    const int *of = contact->body;
     double w[3], between[3], turned[3], chord[3];
-    if (common_turn(velocity, w)) {
+    if (of[0] != SPRAG_STATIC && of[1] != SPRAG_STATIC &&
+        common_turn(body[of[0]].velocity + 3, body[of[1]].velocity + 3, w)) {
         const double half = 0.25 * step * step * dot3(w, w), share = 1 / (1 + half);
         subtract3(contact->arm[0], contact->arm[1], between);
         cross3(w, between, turned);

@@ -112,9 +112,9 @@ void sprag_contact_wrench(const sprag_contact *contact, const double force[6], d
 
 // Friction against slip from the chords that the contact's points go in a step (s), and not from
 // the tangents: a body that rests on one that turns would go outwards by h w^2 r / 2 otherwise, h
-// being the step and r the distance of the bodies. velocity: m/s, rad/s, before the step; NULL: a
-// side that does not move. Adds to slide.velocity.
-void sprag_contact_on_chords(sprag_contact *contact, const double *const velocity[2], double step);
+// being the step and r the distance of the bodies. body: of the problem, with the velocities before
+// the step. Adds to slide.velocity.
+void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, double step);
 
 // Do its bodies move on one another by less than `most` (m/s) before the step? What rolls does not
 // rest, what lies on a moving surface does.
