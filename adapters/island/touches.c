@@ -8,17 +8,7 @@
 #include "island.h"
 #include "kinematics.h"
 #include "linalg.h"
-
-static void set_axes(sprag_contact *to, const double normal[3], double sign)
-{
-    dVector3 unit, p, q;
-    for (int k = 0; k < 3; k++) {
-        to->frame[0][k] = unit[k] = sign * normal[k];
-    }
-    dPlaneSpace(unit, p, q);
-    memcpy(to->frame[1], p, sizeof to->frame[1]);
-    memcpy(to->frame[2], q, sizeof to->frame[2]);
-}
+#include "pair_contact.h"
 
 // m/s, at which a contact closes when the step starts.
 static double closing(const ode_problem *pulled, const sprag_contact *contact)
@@ -33,13 +23,16 @@ static double closing(const ode_problem *pulled, const sprag_contact *contact)
     return -dot3(contact->frame[0], u);
 }
 
-// first: the side of the contact that the first geom is on.
+// Along the tangents of contact `like` its surface moves: the new ones stay near to them. first:
+// the side of the contact that the first geom is on.
 static void add(ode_problem *pulled, int like, int first, const ode_touch *touch)
 {
     int i = pulled->problem.contacts++;
     sprag_contact *to = &pulled->contact[i];
+    double normal[3] = {0};
     *to = pulled->contact[like];
-    set_axes(to, touch->normal, first == 0 ? 1 : -1);
+    add_scaled(normal, first == 0 ? 1 : -1, touch->normal, 3);
+    sprag_contact_frame(normal, pulled->contact[like].frame[1], to->frame);
     for (int side = 0; side < 2; side++) {
         if (to->body[side] != SPRAG_STATIC) {
             memcpy(to->arm[side], touch->lever[side ^ first], sizeof to->arm[side]);

@@ -2,6 +2,7 @@
 #include <check.h>
 
 #include "islands.h"
+#include "linalg.h"
 #include "suite.h"
 #include "worlds.h"
 
@@ -135,6 +136,11 @@ START_TEST(a_kept_solution_has_room_for_touches)
     ck_assert_int_eq(sprag_ode_add_touches(&p.ode, BODIES, touches_ahead, NULL, &p.scratch),
                      BODIES);
     ck_assert_int_eq(p.ode.problem.contacts, 2 * BODIES);
+    for (int i = 0; i < BODIES; i++) { // the surface of a touch moves as that of its contact
+        const sprag_contact *of = &p.ode.problem.contact[i], *touch = of + BODIES;
+        ck_assert_double_eq_tol(dot3(touch->frame[2], of->frame[1]), 0, 1e-15);
+        ck_assert_double_gt(dot3(touch->frame[1], of->frame[1]), 0);
+    }
     memset(p.ode.solution.contact_force, 1, 2 * BODIES * sizeof *p.ode.solution.contact_force);
     for (int i = 0; i < p.ode.problem.rows; i++) {
         ck_assert_double_eq(p.ode.solution.row_force[i], 0);
