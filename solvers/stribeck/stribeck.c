@@ -433,9 +433,9 @@ static void settle_known(island *b, bool pays)
 // instead of sweeps. If solves are exact, both go first and last, at rest or not, known forces
 // never wait, and small islands are solved to a root. Those, and islands with joints, in which an
 // update takes no more than direct_work have no accounts: what is done is a function of the
-// problem. In such islands with joints, and for one body alone whose forces are not known, Newton's
-// method in the velocities goes before sweeps: a gripper that closes moves by its motors, and is
-// not near rest. The accounts keep larger ones in motion from failing in every step.
+// problem. Newton's method in the velocities goes before sweeps in such islands with joints (a
+// gripper that closes moves by its motors, and is not near rest), and of one body alone whose
+// forces are not known. The accounts keep larger islands in motion from failing in every step.
 static sprag_result solve_two_way(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_best *best,
                                   sprag_stats *stats)
