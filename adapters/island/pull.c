@@ -310,7 +310,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
         return SPRAG_NO_MEMORY;
     }
     for (int i = 0; i < pulled->problem.contacts; i++) {
-        sprag_contact_on_chords(&pulled->contact[i], pulled->body, step);
+        sprag_contact_on_chords(&pulled->contact[i], pulled->body, step, false);
     }
     if (warm_start) {
         pulled->memory = sprag_ode_warm_start_island(warm_start, island->body[0]);

@@ -87,7 +87,7 @@ bool advance_choose_friction(advance_run *run, const advance_problem *p)
         }
         if (near->friction == ADVANCE_RUBS && !has) {
             sprag_pair_set_friction(pair, contact);
-            sprag_contact_on_chords(contact, p->body, p->problem.step);
+            sprag_contact_on_chords(contact, p->body, p->problem.step, true);
             any = true;
         } else if (near->friction == ADVANCE_SLIDES_FREELY && has) {
             advance_remove_friction(contact);

@@ -320,7 +320,7 @@ sprag_result advance_solve(advance_run *run, double step)
         return result;
     }
     for (int i = 0; i < p.problem.contacts; i++) { // of the motion behind the impacts
-        sprag_contact_on_chords(&p.contact[i], p.body, step);
+        sprag_contact_on_chords(&p.contact[i], p.body, step, true);
     }
     advance_spin(run, &p);
     advance_start_friction(run, &p);

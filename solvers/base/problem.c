@@ -217,21 +217,26 @@ static bool common_turn(const double w0[3], const double w1[3], double turn[3])
     return any;
 }
 
-// ODE turns a body by Cayley's map, which leads its point by h / (1 + (h w / 2)^2) of w x r + h / 2
-// w x (w x r).
-void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, double step)
+// A step that turns bodies by the angle h w leads a point at r from the centre by h (a w x r + b h
+// w x (w x r)), a = sin(h w) / (h w), b = (1 - cos(h w)) / (h w)^2; by Cayley's map, as ODE turns
+// bodies, a = 1 / (1 + (h w / 2)^2), b = a / 2.
+void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, double step,
+                             bool by_angle)
 {
     const int *of = contact->body;
-    double w[3], between[3], turned[3], chord[3];
+    double w[3], between[3], turned[3], bent[3], chord[3];
     if (of[0] != SPRAG_STATIC && of[1] != SPRAG_STATIC &&
         common_turn(body[of[0]].velocity + 3, body[of[1]].velocity + 3, w)) {
-        const double half = 0.25 * step * step * dot3(w, w), share = 1 / (1 + half);
+        const double half = 0.5 * step * norm3(w), sine = half > 0 ? sin(half) / half : 1;
+        const double a = by_angle ? sine * cos(half) : 1 / (1 + half * half);
+        const double b = 0.5 * (by_angle ? sine * sine : a);
         subtract3(contact->arm[0], contact->arm[1], between);
         cross3(w, between, turned);
-        cross3(w, turned, chord);
         for (int k = 0; k < 3; k++) {
-            chord[k] = share * (0.5 * step * chord[k] - half * turned[k]);
+            bent[k] = b * step * turned[k];
         }
+        cross3(w, bent, chord);
+        add_scaled(chord, a - 1, turned, 3);
         contact->on_chords = contact->slide.velocity[0] == 0 && contact->slide.velocity[1] == 0;
         for (int k = 0; k < 2; k++) {
             contact->slide.velocity[k] -= dot3(contact->frame[1 + k], chord);

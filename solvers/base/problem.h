@@ -113,8 +113,10 @@ void sprag_contact_wrench(const sprag_contact *contact, const double force[6], d
 // Friction against slip from the chords that the contact's points go in a step (s), and not from
 // the tangents: a body that rests on one that turns would go outwards by h w^2 r / 2 otherwise, h
 // being the step and r the distance of the bodies. body: of the problem, with the velocities before
-// the step. Adds to slide.velocity.
-void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, double step);
+// the step. by_angle: the step turns bodies by h w, and not by Cayley's map. Adds to
+// slide.velocity.
+void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, double step,
+                             bool by_angle);
 
 // Do its bodies move on one another by less than `most` (m/s) before the step? What rolls does not
 // rest, what lies on a moving surface does.

@@ -593,7 +593,8 @@ static const struct {
     {"method=stribeck", 1.0 / 60, 2, 1, false},  {"method=stribeck", 0.01, 5, 0.15, false},
     {"method=stribeck", 0.01, 20, 0.01, false},  {"method=stribeck", 0.01, 1.5, 1, true},
     {"method=stribeck", 1.0 / 60, 1.5, 1, true}, {"method=advance", 0.01, 2, 1, false},
-    {"method=advance", 0.01, 1.5, 1, true},      {"method=advance", 1.0 / 60, 1.5, 1, true}};
+    {"method=advance", 0.01, 1.5, 1, true},      {"method=advance", 1.0 / 60, 1.5, 1, true},
+    {"method=advance", 1.0 / 60, 5, 0.15, true}};
 
 START_TEST(a_crate_on_a_turntable_stays)
 {
