@@ -25,7 +25,8 @@ double sprag_softness_in_motion(double normal, const sprag_problem *problem)
         const double *v = problem->body[i].velocity;
         fastest = sprag_larger(dot3(v, v), fastest);
     }
-    return normal * fmin(1, sqrt(fastest) / sprag_problem_scale(problem));
+    const double share = fmin(1, sqrt(fastest) / sprag_problem_scale(problem));
+    return normal > 0 ? sprag_larger(normal * share, SPRAG_SOFT_LEAST) : 0;
 }
 
 sprag_softness sprag_problem_softness(const sprag_problem *problem, sprag_shares share)

@@ -52,7 +52,7 @@ sprag_softness sprag_problem_softness(const sprag_problem *problem, sprag_shares
 double sprag_softness_for_sweeps(double normal, const sprag_problem *problem);
 
 // The softness `normal` in proportion to the fastest body, as long as that is slower than what a
-// step changes: bodies at rest do not sink.
+// step changes: bodies at rest hardly sink. At least SPRAG_SOFT_LEAST, unless `normal` is 0.
 double sprag_softness_in_motion(double normal, const sprag_problem *problem);
 
 // m/s per N s, at which a normal with the inverse mass w (1/kg) yields; INFINITY where nothing

@@ -233,6 +233,21 @@ START_TEST(softness_of_the_problem_belongs_to_the_law)
 }
 END_TEST
 
+// Without any, redundant contacts have no unique forces. Nothing moves at first, as where bodies
+// are placed.
+START_TEST(softness_in_motion_is_never_less_than_the_least)
+{
+    resting(2, 0);
+    const double change = G * STEP;
+    ck_assert_double_eq(sprag_softness_in_motion(1e-3, &s.problem), SPRAG_SOFT_LEAST);
+    ck_assert_double_eq(sprag_softness_in_motion(0, &s.problem), 0);
+    s.body[0].velocity[0] = s.body[0].free_velocity[0] = change / 4;
+    ck_assert_double_eq_tol(sprag_softness_in_motion(1e-3, &s.problem), 1e-3 / 4, 1e-15);
+    s.body[0].velocity[0] = s.body[0].free_velocity[0] = 2 * change;
+    ck_assert_double_eq(sprag_softness_in_motion(1e-3, &s.problem), 1e-3);
+}
+END_TEST
+
 START_TEST(hunt_and_crossleys_force_at_its_velocity_has_none)
 {
     static const double velocity[] = {-0.2, -0.01, 0, 0.03};
@@ -491,6 +506,7 @@ int main(void)
         {an_approach_without_force_is_a_normal_error_of_its_speed, 1},
         {a_force_that_pulls_is_a_normal_error, 1}, {bias_and_compliance_belong_to_the_law, 1},
         {softness_of_the_problem_belongs_to_the_law, 1},
+        {softness_in_motion_is_never_less_than_the_least, 1},
         {hunt_and_crossleys_force_at_its_velocity_has_none, 4},
         {friction_of_the_cone_against_the_slip_has_none, 5},
         {friction_of_an_arm_has_none_whatever_the_inertia, 1},
