@@ -1,5 +1,5 @@
-// dCollide by sprag's own geometry kernel: geoms that are close have contacts, though they do not
-// overlap.
+// dCollide by sprag's own geometry kernel: geoms that are close, though they do not overlap, have
+// contacts of depth 0.
 #include <math.h>
 
 #include "contact_points.h"

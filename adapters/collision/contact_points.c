@@ -208,7 +208,7 @@ void sprag_ode_choose_points(ode_points *all, int most)
 
 void sprag_ode_put_point(const ode_points *all, const ode_point *from, dContactGeom *to)
 {
-    *to = (dContactGeom){.depth = all->last->keeps ? -from->gap : fmax(0, -from->gap),
+    *to = (dContactGeom){.depth = fmax(0, -from->gap),
                          .g1 = all->geom[0],
                          .g2 = all->geom[1],
                          .side1 = from->triangle[0],

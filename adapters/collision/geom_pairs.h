@@ -104,11 +104,11 @@ typedef struct ode_last_step {
     const double (*normal)[3];   // unit, of the contacts, into the first geom
     const double (*position)[3]; // m, world axes
     int contacts;
-    bool keeps; // contacts with gaps have negative depths, minus the gap; else 0
 } ode_last_step;
 
-// dCollide with contacts at all points up to `reach` (m) apart. -1: stock is to answer, because a
-// geom has no shape or the kernel cannot use its numbers.
+// dCollide with contacts at all points up to `reach` (m) apart; their depth is 0 where the geoms do
+// not overlap. -1: stock is to answer, because a geom has no shape or the kernel cannot use its
+// numbers.
 int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
                              double reach, const ode_last_step *last, int flags,
                              dContactGeom *contact, int skip);

@@ -33,17 +33,6 @@ static double separation_speed(const sprag_contact *to, const ode_state *const s
 // m, gap up to which a contact is reached.
 static const double REACHED = 1e-6;
 
-// Of the longer lever. Bodies may close a gap up to this within a step. The gaps of the contacts
-// that sprag's geometry keeps are smaller (KEPT in collide.c). A contact that the program makes
-// with a larger gap lets its bodies come no nearer, as in ODE.
-static const double KEPT_GAP = 1e-4;
-
-static bool is_kept(const sprag_contact *to)
-{
-    const double lever = fmax(norm3(to->arm[0]), norm3(to->arm[1]));
-    return to->gap > 0 && to->gap <= KEPT_GAP * lever;
-}
-
 // m/s, by which bodies come nearer faster in a step in which nothing touches them: by a change of
 // their angular velocity, or of their linear one.
 static double gain_of(const sprag_body *bodies, const sprag_contact *contact, bool turning)
@@ -149,7 +138,7 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     to->stiffness = ahead ? 0 : to->stiffness;
     double depth = positive(-to->gap - setting->surface_layer);
     double motion = read->velocity_normal;
-    double rate = ahead || is_kept(to) ? -to->gap / setting->step : erp / setting->step * depth;
+    double rate = ahead ? -to->gap / setting->step : erp / setting->step * depth;
     double wanted = rate + motion;
     to->bias = wanted < setting->correcting_velocity ? wanted : setting->correcting_velocity;
     to->compliance = read->compliance;

@@ -40,7 +40,9 @@ static bool pull_contact(component *c, int i, const ode_setting *setting, int ne
     memcpy(to->arm, now.arm, sizeof to->arm);
     memcpy(to->frame, now.frame, sizeof to->frame);
     to->gap = now.gap;
+    sprag_contact_on_chords(&now, c->near.body, c->step, false);
     to->bias = now.bias;
+    memcpy(to->slide.velocity, now.slide.velocity, sizeof to->slide.velocity);
     c->near_joint[next] = joint;
     c->near_index[next] = i;
     sprag_ode_warm_key_set(&c->near_key[next], joint, to);

@@ -241,5 +241,8 @@ void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, dou
         for (int k = 0; k < 2; k++) {
             contact->slide.velocity[k] -= dot3(contact->frame[1 + k], chord);
         }
+        if (!contact->rebounds) {
+            contact->bias -= fmax(0, dot3(contact->frame[0], chord));
+        }
     }
 }

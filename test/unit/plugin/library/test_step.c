@@ -830,10 +830,10 @@ static const struct {
     const char *model, *options;
 } settling[] = {
     {"stack", "method=stribeck"},
-    {"pile:20:2", "method=stribeck"}, // its contacts and islands are most before step 1000
+    {"pile:20:3", "method=stribeck"}, // its contacts and islands are most before step 1000
     {"heavy", "method=stribeck"},
     {"stack", "effort=exact"},
-    {"pile:20:2", "stribeck.direct_work=0"},
+    {"pile:20:3", "stribeck.direct_work=0"},
     {"stack", "method=ess"},
     {"bounce", "method=ess"},
 };

@@ -420,7 +420,7 @@ START_TEST(walls_that_rest_are_known)
             ck_assert_int_le(t.iterations, rests[_i].updates);
         }
     }
-    ck_assert_int_le(solved[SPRAG_STRATEGY_INTERIOR_POINT], 25);
+    ck_assert_int_le(solved[SPRAG_STRATEGY_INTERIOR_POINT], 15);
     close_wall(&w);
 }
 END_TEST
