@@ -145,14 +145,14 @@ static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
     return rows;
 }
 
-int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row)
+static int pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row)
 {
     (void)body;
     return pull_joints(data, step, row, NULL);
 }
 
-int group_pull_coordinates(void *data, const sprag_mover *body, double step, const sprag_row **row,
-                           const sprag_stop **stop, int *stops)
+static int pull_coordinates(void *data, const sprag_mover *body, double step, const sprag_row **row,
+                            const sprag_stop **stop, int *stops)
 {
     group *g = data;
     (void)body;
@@ -167,7 +167,7 @@ static bool is_across(const sprag_row *row, const sprag_row_law *law)
     return law->kind != SPRAG_ROW_TURN || fabs(dot3(row->jacobian[0] + 3, law->vector[0])) < 1e-3;
 }
 
-bool group_row_laws(void *data, int rows, sprag_row_law *law)
+static bool row_laws(void *data, int rows, sprag_row_law *law)
 {
     const group *g = data;
     int end;
@@ -186,8 +186,8 @@ bool group_row_laws(void *data, int rows, sprag_row_law *law)
     return true;
 }
 
-void group_add_forces(void *data, const sprag_row *row, const double *row_force,
-                      const double (*contact_force)[6], double share)
+static void add_forces(void *data, const sprag_row *row, const double *row_force,
+                       const double (*contact_force)[6], double share)
 {
     group *g = data;
     for (int i = 0; i < g->frame.rows; i++) {
@@ -216,7 +216,7 @@ static void place_at(void *data, dBodyID body, double t)
     }
 }
 
-double group_next_limit(void *data, const sprag_motion *motion, double horizon)
+static double next_limit(void *data, const sprag_motion *motion, double horizon)
 {
     group *g = data;
     g->motion = motion;
@@ -296,7 +296,7 @@ static dJointID ask_there(const group *g, const ode_pair *source, double gap)
     return joint;
 }
 
-bool group_ask_pair(void *data, int i, double gap, double time)
+static bool ask_pair(void *data, int i, double gap, double time)
 {
     group *g = data;
     const ode_pair *source = g->source[i];
@@ -319,7 +319,7 @@ bool group_ask_pair(void *data, int i, double gap, double time)
     return take_answer(g->s, &g->pair[i], source, ask_there(g, source, gap));
 }
 
-void group_report_event(void *data, const sprag_event *event)
+static void report_event(void *data, const sprag_event *event)
 {
     const group *g = data;
     ode_event reported = {.kind = event->kind, .time = event->time, .speed = event->speed};
@@ -335,4 +335,16 @@ void group_report_event(void *data, const sprag_event *event)
         reported.body[side] = g->source[event->pair]->side[side]->body;
     }
     g->s->a->calls.event(g->s->a->calls.data, &reported);
+}
+
+sprag_frame_calls group_calls(group *g)
+{
+    return (sprag_frame_calls){.data = g,
+                               .ask_pair = ask_pair,
+                               .rows = g->joints ? pull_rows : NULL,
+                               .coordinates = g->joints ? pull_coordinates : NULL,
+                               .row_laws = g->joints ? row_laws : NULL,
+                               .next_limit = g->limits ? next_limit : NULL,
+                               .event = g->s->a->calls.event ? report_event : NULL,
+                               .add_forces = add_forces};
 }

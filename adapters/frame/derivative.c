@@ -100,11 +100,7 @@ static const char *differentiate_group(step *s, const members *of, int leader, c
     if (!A || !B) {
         return "no memory";
     }
-    const sprag_frame_calls calls = {.data = &g,
-                                     .ask_pair = group_ask_pair,
-                                     .rows = g.joints ? group_pull_rows : NULL,
-                                     .coordinates = g.joints ? group_pull_coordinates : NULL,
-                                     .row_laws = g.joints ? group_row_laws : NULL};
+    const sprag_frame_calls calls = group_calls(&g);
     sprag_scratch_reset(a->input.scratch + 2);
     const char *why = sprag_compliant_differentiate(&g.frame, a->input.compliant, &calls,
                                                     a->input.scratch + 2, A, B);
@@ -129,7 +125,7 @@ static const char *differentiate(step *s, const matrices *m)
     memset(m->A, 0, 144 * (size_t)m->bodies * (size_t)m->bodies * sizeof *m->A);
     memset(m->B, 0, 72 * (size_t)m->bodies * (size_t)m->bodies * sizeof *m->B);
     for (int i = 0; i < (int)s->a->input.islands->count && !why; i++) {
-        if (step_leader_of(s, i) == i && !s->body[of.body[of.body_at[i]]].frozen) {
+        if (step_leads(s, &of, i)) {
             why = differentiate_group(s, &of, i, m);
         }
     }

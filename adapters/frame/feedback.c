@@ -41,8 +41,9 @@ static void write_pair_feedback(const group *g)
 // The feedback of a pair is that of its first contact joint; the others get zero.
 static void clear_contacts(const group *g, const members *m, int leader)
 {
-    for (int i = 0; i < m->of[leader].joints; i++) {
-        dJointID joint = g->s->a->input.islands->joints[m->joint[m->joint_at[leader] + i]];
+    const int *of = sorted_of(&m->joints, leader);
+    for (int i = 0; i < sorted_count(&m->joints, leader); i++) {
+        dJointID joint = g->s->a->input.islands->joints[of[i]];
         if (dJointGetType(joint) == dJointTypeContact) {
             sprag_ode_feedback_clear(joint);
         }

@@ -111,6 +111,7 @@ bool step_pull_bodies(step *s)
     int n = 0;
     for (ode_island_walk walk = {.islands = islands}; sprag_ode_next_island(&walk);) {
         n += walk.island.bodies;
+        s->joints += walk.island.joints;
     }
     s->bodies = s->a->results.bodies = n;
     s->body = SPRAG_TAKE_RAW(s->scratch, n, body_state);

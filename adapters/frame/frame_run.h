@@ -8,6 +8,7 @@
 
 #include "frame_constants.h"
 #include "frame_step.h"
+#include "unions.h"
 
 // A body of the step. Poses and velocities are kept here: ODE has them only while a joint or a
 // callback of the program looks at them (body_expose), and at the end.
@@ -47,7 +48,7 @@ typedef struct step { // in the scratch of the step
     // by step_pull_bodies:
     ode_index index;
     body_state *body;
-    int bodies;
+    int bodies, joints;
     // by pairs.c:
     ode_pair_answers answers; // of the program, by pairs of geoms; callbacks.c adds to them
     ode_pairs pairs;
@@ -83,15 +84,23 @@ typedef struct group {
     dJointID at_limit;              // the joint whose stop was found last
 } group;
 
-typedef struct counted {
-    int bodies, pairs, joints;
-} counted;
+// Indices, sorted by group: those of a group i from at[i] on, before at[i + 1].
+typedef struct sorted {
+    int *index, *at;
+} sorted;
 
-// Indices of bodies, pairs and joints, sorted by group. By step_sort_members.
-typedef struct members {
-    counted *of; // of each leading island
-    int *body, *pair, *joint;
-    int *body_at, *pair_at, *joint_at; // index of the first
+static inline const int *sorted_of(const sorted *s, int group)
+{
+    return s->index + s->at[group];
+}
+
+static inline int sorted_count(const sorted *s, int group)
+{
+    return s->at[group + 1] - s->at[group];
+}
+
+typedef struct members { // of the groups, each that of its leading island
+    sorted bodies, pairs, joints;
 } members;
 
 // ---- frame_bodies.c
@@ -137,8 +146,6 @@ bool step_find_pairs(step *s);
 // they started.
 bool step_meets_more(step *s);
 
-int step_leader_of(step *s, int island);
-
 // Were the shapes so near each other (m) at the start of the step?
 bool step_was_within(const ode_pair *pair, double reach);
 
@@ -151,22 +158,17 @@ bool step_find_sleepers(step *s);
 bool step_sort_members(step *s, members *m); // false: no memory
 bool group_make(group *g, step *s, const members *m, int leader);
 
+// Does a group lead with this island, whose bodies move?
+bool step_leads(step *s, const members *m, int island);
+
 // ---- callbacks.c
 
 // Takes the surface of the pair from the program's contact joint.
 void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
                        const ode_pair_answer *answer);
 
-// sprag_frame_calls, of a group:
-int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row);
-int group_pull_coordinates(void *data, const sprag_mover *body, double step, const sprag_row **row,
-                           const sprag_stop **stop, int *stops);
-bool group_row_laws(void *data, int rows, sprag_row_law *law);
-void group_add_forces(void *data, const sprag_row *row, const double *row_force,
-                      const double (*contact_force)[6], double share);
-double group_next_limit(void *data, const sprag_motion *motion, double horizon);
-bool group_ask_pair(void *data, int i, double gap, double time);
-void group_report_event(void *data, const sprag_event *event);
+// The method's calls for a group.
+sprag_frame_calls group_calls(group *g);
 
 // ---- feedback.c
 

@@ -4,11 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static bool in_group(step *s, int island, int group)
-{
-    return step_leader_of(s, island) == group;
-}
-
 // After the last attempt a group whose bodies move farther than their reach stands still.
 static void stand_still(group *g)
 {
@@ -83,14 +78,7 @@ static void advance_group(step *s, const members *m, int leader, const method *b
         s->failed = true;
         return;
     }
-    const sprag_frame_calls calls = {.data = &g,
-                                     .ask_pair = group_ask_pair,
-                                     .rows = g.joints ? group_pull_rows : NULL,
-                                     .coordinates = g.joints ? group_pull_coordinates : NULL,
-                                     .row_laws = g.joints ? group_row_laws : NULL,
-                                     .next_limit = g.limits ? group_next_limit : NULL,
-                                     .event = a->calls.event ? group_report_event : NULL,
-                                     .add_forces = group_add_forces};
+    const sprag_frame_calls calls = group_calls(&g);
     long before[SPRAG_COMPLIANT_REASONS];
     memcpy(before, a->results.compliant_stats.reason_count, sizeof before);
     sprag_compliant_reason reason;
@@ -114,7 +102,7 @@ static void advance_group(step *s, const members *m, int leader, const method *b
         stand_still(&g);
     } else if (result != SPRAG_OK) {
         for (int i = 0; i < (int)a->input.islands->count; i++) {
-            a->results.remaining[i] |= in_group(s, i, leader);
+            a->results.remaining[i] |= sprag_leader_of(s->leader, i) == leader;
         }
     } else if (by->is_last || !*again) {
         group_write_forces(&g, m, leader);
@@ -134,7 +122,7 @@ static bool advance_groups(step *s, int attempt, double *left, bool *again)
     }
     s->a->results.groups = 0;
     for (int i = 0; i < (int)s->a->input.islands->count && !s->failed; i++) {
-        if (step_leader_of(s, i) == i && !s->body[m.body[m.body_at[i]]].frozen) {
+        if (step_leads(s, &m, i)) {
             s->a->results.groups++;
             advance_group(s, &m, i, &by, again);
         }

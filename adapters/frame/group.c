@@ -6,64 +6,48 @@
 #include "linalg.h"
 #include "motion.h"
 
-static int start_at(int *at, const counted *of, int islands, int which)
+// Sorts numbers by their groups, of which there are so many; -1: of none.
+static bool sort(const int *group, int count, int groups, sorted *to, sprag_scratch *scratch)
 {
-    int sum = 0;
-    for (int i = 0; i < islands; i++) {
-        at[i] = sum;
-        sum += which == 0 ? of[i].bodies : which == 1 ? of[i].pairs : of[i].joints;
+    to->at = SPRAG_TAKE(scratch, groups + 2, int);
+    to->index = SPRAG_TAKE_RAW(scratch, count, int);
+    for (int i = 0; i < count && !scratch->failed; i++) {
+        to->at[group[i] + 2] += group[i] >= 0;
     }
-    return sum;
+    for (int i = 0; i < groups && !scratch->failed; i++) {
+        to->at[i + 2] += to->at[i + 1];
+    }
+    for (int i = 0; i < count && !scratch->failed; i++) {
+        if (group[i] >= 0) {
+            to->index[to->at[group[i] + 1]++] = i;
+        }
+    }
+    return !scratch->failed;
 }
 
 bool step_sort_members(step *s, members *m)
 {
-    const ode_islands *islands = s->a->input.islands;
-    int n = (int)islands->count;
-    m->of = SPRAG_TAKE(s->scratch, n, counted);
-    m->body_at = SPRAG_TAKE(s->scratch, n, int);
-    m->pair_at = SPRAG_TAKE(s->scratch, n, int);
-    m->joint_at = SPRAG_TAKE(s->scratch, n, int);
-    if (s->scratch->failed) {
-        return false;
-    }
-    for (ode_island_walk walk = {.islands = islands}; sprag_ode_next_island(&walk);) {
-        counted *c = &m->of[step_leader_of(s, (int)walk.next - 1)];
-        c->bodies += walk.island.bodies;
-        c->joints += walk.island.joints;
-    }
-    for (int i = 0; i < s->pairs.count; i++) {
-        if (s->pair_group[i] >= 0) {
-            m->of[s->pair_group[i]].pairs++;
+    const int groups = (int)s->a->input.islands->count;
+    int *of_body = SPRAG_TAKE_RAW(s->scratch, s->bodies, int), b = 0;
+    int *of_joint = SPRAG_TAKE_RAW(s->scratch, s->joints, int), j = 0;
+    ode_island_walk walk = {.islands = s->a->input.islands};
+    while (!s->scratch->failed && sprag_ode_next_island(&walk)) {
+        const int leader = sprag_leader_of(s->leader, (int)walk.next - 1);
+        for (int end = b + walk.island.bodies; b < end; b++) {
+            of_body[b] = leader;
+        }
+        for (int end = j + walk.island.joints; j < end; j++) {
+            of_joint[j] = leader;
         }
     }
-    m->body = SPRAG_TAKE(s->scratch, start_at(m->body_at, m->of, n, 0), int);
-    m->pair = SPRAG_TAKE(s->scratch, start_at(m->pair_at, m->of, n, 1), int);
-    m->joint = SPRAG_TAKE(s->scratch, start_at(m->joint_at, m->of, n, 2), int);
-    if (s->scratch->failed) {
-        return false;
-    }
-    int b = 0, j = 0;
-    for (ode_island_walk walk = {.islands = islands}; sprag_ode_next_island(&walk);) {
-        int group = step_leader_of(s, (int)walk.next - 1);
-        for (int k = 0; k < walk.island.bodies; k++) {
-            m->body[m->body_at[group]++] = b++;
-        }
-        for (int k = 0; k < walk.island.joints; k++) {
-            m->joint[m->joint_at[group]++] = j++;
-        }
-    }
-    for (int i = 0; i < s->pairs.count; i++) {
-        if (s->pair_group[i] >= 0) {
-            m->pair[m->pair_at[s->pair_group[i]]++] = i;
-        }
-    }
-    for (int i = 0; i < n; i++) {
-        m->body_at[i] -= m->of[i].bodies;
-        m->pair_at[i] -= m->of[i].pairs;
-        m->joint_at[i] -= m->of[i].joints;
-    }
-    return true;
+    return sort(of_body, b, groups, &m->bodies, s->scratch) &&
+           sort(of_joint, j, groups, &m->joints, s->scratch) &&
+           sort(s->pair_group, s->pairs.count, groups, &m->pairs, s->scratch);
+}
+
+bool step_leads(step *s, const members *m, int island)
+{
+    return s->leader[island] == island && !s->body[*sorted_of(&m->bodies, island)].frozen;
 }
 
 static void set_collider(sprag_collider *to, const step *s, const ode_side *side)
@@ -130,13 +114,13 @@ static void set_pair(group *g, int i, const ode_pair *source)
 static bool set_bodies(group *g, const members *m, int leader)
 {
     step *s = g->s;
-    const int bodies = m->of[leader].bodies;
+    const int bodies = sorted_count(&m->bodies, leader), *of = sorted_of(&m->bodies, leader);
     sprag_scratch *scratch = s->a->input.scratch + 1;
     g->frame.bodies = bodies;
     g->frame.body = g->body = SPRAG_TAKE_RAW(scratch, bodies, sprag_mover);
     g->state = SPRAG_TAKE_RAW(scratch, bodies, body_state *);
     for (int i = 0; i < bodies && !scratch->failed; i++) {
-        body_state *b = &s->body[m->body[m->body_at[leader] + i]];
+        body_state *b = &s->body[of[i]];
         b->local = i;
         g->state[i] = b;
         g->body[i] = b->start;
@@ -215,15 +199,14 @@ static void reduce_given(group *g, sprag_scratch *scratch)
 static void set_joints(group *g, const members *m, int leader)
 {
     step *s = g->s;
-    const int joints = m->of[leader].joints;
+    const int joints = sorted_count(&m->joints, leader), *of = sorted_of(&m->joints, leader);
     sprag_scratch *scratch = s->a->input.scratch + 1;
     g->contact = SPRAG_TAKE_RAW(scratch, joints, sprag_contact);
     g->contact_joint = SPRAG_TAKE_RAW(scratch, joints, dJointID);
     g->joint = SPRAG_TAKE_RAW(scratch, joints, dJointID);
     g->limited = SPRAG_TAKE_RAW(scratch, joints, dJointID);
     for (int i = 0; i < joints && !scratch->failed; i++) {
-        int j = m->joint[m->joint_at[leader] + i];
-        dJointID joint = s->a->input.islands->joints[j];
+        dJointID joint = s->a->input.islands->joints[of[i]];
         if (dJointGetType(joint) != dJointTypeContact) {
             g->joint[g->joints++] = joint;
             if (sprag_ode_has_limit(joint)) {
@@ -243,7 +226,7 @@ static void set_joints(group *g, const members *m, int leader)
 static void set_pairs(group *g, const members *m, int leader)
 {
     step *s = g->s;
-    const int pairs = m->of[leader].pairs, *of = m->pair + m->pair_at[leader];
+    const int pairs = sorted_count(&m->pairs, leader), *of = sorted_of(&m->pairs, leader);
     sprag_scratch *scratch = s->a->input.scratch + 1;
     g->frame.pairs = pairs;
     g->frame.colliders = 2 * pairs;
@@ -271,17 +254,16 @@ static void set_frame(group *g)
 
 bool group_make(group *g, step *s, const members *m, int leader)
 {
-    const counted *of = &m->of[leader];
     sprag_scratch *scratch = s->a->input.scratch + 1;
     sprag_scratch_reset(scratch);
     *g = (group){.s = s};
     if (!set_bodies(g, m, leader)) {
         return false;
     }
-    if (of->joints > 0) {
+    if (sorted_count(&m->joints, leader) > 0) {
         set_joints(g, m, leader);
     }
-    if (of->pairs > 0) {
+    if (sorted_count(&m->pairs, leader) > 0) {
         set_pairs(g, m, leader);
     }
     set_frame(g);

@@ -44,14 +44,10 @@ static bool surfaces_differ(const step *s, dJointID a, dJointID b)
 bool step_pull_answers(step *s)
 {
     const ode_islands *islands = s->a->input.islands;
-    int joints = 0;
-    for (ode_island_walk walk = {.islands = islands}; sprag_ode_next_island(&walk);) {
-        joints += walk.island.joints;
-    }
-    if (!sprag_ode_pair_answers_make(&s->answers, joints, s->scratch)) {
+    if (!sprag_ode_pair_answers_make(&s->answers, s->joints, s->scratch)) {
         return false;
     }
-    for (int j = 0; j < joints; j++) {
+    for (int j = 0; j < s->joints; j++) {
         dJointID joint = islands->joints[j];
         if (dJointGetType(joint) != dJointTypeContact) {
             continue;
@@ -84,22 +80,6 @@ static bool reach_of(void *data, dBodyID body, ode_motion *motion)
         motion->turn = b->turn;
     }
     return b != NULL;
-}
-
-int step_leader_of(step *s, int island)
-{
-    while (s->leader[island] != island) {
-        s->leader[island] = s->leader[s->leader[island]];
-        island = s->leader[island];
-    }
-    return island;
-}
-
-static void unite(step *s, int a, int b)
-{
-    a = step_leader_of(s, a);
-    b = step_leader_of(s, b);
-    s->leader[a > b ? a : b] = a < b ? a : b; // the first one leads
 }
 
 static bool is_between(dJointID joint, const ode_pair *pair)
@@ -164,11 +144,11 @@ static void group_pairs(step *s)
         s->pair_group[i] = b[0]->island;
         if (b[1]) {
             b[1]->isolated = false;
-            unite(s, b[0]->island, b[1]->island);
+            sprag_unite(s->leader, b[0]->island, b[1]->island);
         }
     }
     for (int i = 0; i < s->pairs.count; i++) {
-        s->pair_group[i] = s->pair_group[i] < 0 ? -1 : step_leader_of(s, s->pair_group[i]);
+        s->pair_group[i] = s->pair_group[i] < 0 ? -1 : sprag_leader_of(s->leader, s->pair_group[i]);
     }
 }
 
@@ -206,14 +186,14 @@ static bool widen_search(step *s, bool all)
     }
     for (int i = 0; i < s->bodies; i++) {
         const body_state *b = &s->body[i];
-        int group = step_leader_of(s, b->island);
+        int group = sprag_leader_of(s->leader, b->island);
         double speed = b->reach / s->a->input.step;
         fastest[group] = fmax(fastest[group], speed);
         bodies[group] += all || !b->isolated;
     }
     for (int i = 0; i < s->bodies; i++) {
         body_state *b = &s->body[i];
-        int group = step_leader_of(s, b->island);
+        int group = sprag_leader_of(s->leader, b->island);
         double reach = fastest[group] * s->a->input.step;
         bool counts = all || !b->isolated;
         if (counts && bodies[group] > 1 && b->start.mass > 0 &&

@@ -8,6 +8,7 @@
 #include "problem.h"
 #include "scratch.h"
 #include "touch.h"
+#include "unions.h"
 #include "vectors6.h"
 #include "warm_start.h"
 
@@ -374,11 +375,7 @@ void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch);
 // the world, or to what the program moves.
 static inline int sprag_ode_group(const ode_problem *pulled, int body)
 {
-    int *group = pulled->group, i = body == SPRAG_STATIC ? 0 : body + 1;
-    while (group[i] != i) {
-        i = group[i] = group[group[i]];
-    }
-    return i;
+    return sprag_leader_of(pulled->group, body == SPRAG_STATIC ? 0 : body + 1);
 }
 
 // The first body of its part; -1: the world (SPRAG_STATIC).

@@ -6,20 +6,14 @@
 #include <string.h>
 
 #include "island.h"
-#include "kinematics.h"
 #include "linalg.h"
 #include "pair_contact.h"
 
 // m/s, at which a contact closes when the step starts.
 static double closing(const ode_problem *pulled, const sprag_contact *contact)
 {
-    const double *velocity[2];
     double u[3];
-    for (int side = 0; side < 2; side++) {
-        int body = contact->body[side];
-        velocity[side] = body == SPRAG_STATIC ? NULL : pulled->body[body].velocity;
-    }
-    relative_velocity(velocity, (const double(*)[3])contact->arm, u);
+    sprag_contact_velocity(contact, pulled->body->velocity, sizeof *pulled->body, u);
     return -dot3(contact->frame[0], u);
 }
 

@@ -57,11 +57,13 @@ static void set_pairs(advance_run *run)
         advance_near *near = &run->near[i];
         for (int side = 0; side < 2; side++) {
             const sprag_collider *c = &frame->collider[pair->collider[side]];
-            near->carried[side] =
-                (sprag_carried){&c->shape, c->mount,
-                                c->body == SPRAG_STATIC ? NULL : &run->attempt.motion[c->body]};
+            near->carried[side] = advance_carried(run, c);
+            near->shape[side] = &c->shape;
+            near->pose[side] = &run->pose[pair->collider[side]];
             near->radius[side] = stands_still(frame, c->body) ? 0 : sprag_collider_radius(c);
         }
+        near->triangle = sprag_pair_triangle(frame, i);
+        near->mesh[0] = i > 0 && sprag_pairs_of_mesh(frame, i - 1, i) ? near[-1].mesh[0] : i;
         near->clear = -INFINITY;
         pair->overlapped = pair->began_deep = false;
         near->was_closed = pair->memory && pair->memory->closed > 0;
@@ -69,6 +71,11 @@ static void set_pairs(advance_run *run)
         near->slips = pair->memory && pair->memory->slips;
         near->active = pair->memory && pair->memory->active;
         memset(pair->impulse, 0, sizeof pair->impulse);
+    }
+    for (int i = frame->pairs; i-- > 0;) {
+        advance_near *near = &run->near[i];
+        const bool ends = i + 1 == frame->pairs || near[1].mesh[0] == i + 1;
+        near->mesh[1] = ends ? i + 1 : near[1].mesh[1];
     }
 }
 

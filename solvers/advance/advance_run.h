@@ -13,6 +13,7 @@
 #include "advance.h"
 #include "advance_constants.h"
 #include "certificate.h"
+#include "unions.h"
 
 typedef enum advance_friction { // of a pair, in an attempt's solve; by friction.c
     ADVANCE_BOUNDED,            // by the normal force
@@ -21,18 +22,25 @@ typedef enum advance_friction { // of a pair, in an attempt's solve; by friction
     ADVANCE_SLIDES_FREELY,      // its friction acted without a normal force
 } advance_friction;
 
-// A pair. By pairs.c, in every scan, unless noted.
+// A pair.
 typedef struct advance_near {
-    sprag_carried carried[2]; // shapes on their bodies' motions; by advance_open
-    double radius[2];         // m, of shapes about centres of moving bodies, or 0; by advance_open
-    double clear;             // m, lower bound of the gap; reduced by every motion
-    bool fresh;               // `gap` is that of the current poses
-    bool closed;              // the gap is small enough for a contact
-    int points;               // of contact
-    bool slowed;              // it has slowed its bodies down in this sub-step; by slow_down.c
-    bool was_closed;          // in the sub-step before; by substep.c
-    bool slips;               // in the last sub-step with a contact; by events.c
-    bool active;              // the last solve had a force between the bodies; by substep.c
+    // by advance_open:
+    sprag_carried carried[2];    // shapes on their bodies' motions
+    const sprag_shape *shape[2]; // the same shapes
+    const sprag_pose *pose[2];   // now; of the run
+    double radius[2];            // m, of shapes about centres of moving bodies, or 0
+    int triangle;                // the side that is a triangle of a mesh; -1: none or both
+    int mesh[2];                 // first pair of those of one mesh with one body, and the one
+                                 // behind the last: they follow one another
+    // by pairs.c, in every scan, unless noted:
+    double clear;    // m, lower bound of the gap; reduced by every motion
+    bool fresh;      // `gap` is that of the current poses
+    bool closed;     // the gap is small enough for a contact
+    int points;      // of contact
+    bool slowed;     // it has slowed its bodies down in this sub-step; by slow_down.c
+    bool was_closed; // in the sub-step before; by substep.c
+    bool slips;      // in the last sub-step with a contact; by events.c
+    bool active;     // the last solve had a force between the bodies; by substep.c
     advance_friction friction;
     double normal_force, slide_force; // N, sums over the points; by friction.c
     sprag_gap gap;                    // of the last query
@@ -169,10 +177,15 @@ typedef struct advance_run {
     advance_attempt attempt;
     advance_work work;
     advance_mesh_crossing mesh_crossing;
-    int mesh_pairs[2]; // of mesh.c: those of the mesh and body that were looked at last
     advance_energy energy;
     advance_control control;
 } advance_run;
+
+static inline sprag_carried advance_carried(const advance_run *run, const sprag_collider *c)
+{
+    return (sprag_carried){&c->shape, c->mount,
+                           c->body == SPRAG_STATIC ? NULL : &run->attempt.motion[c->body]};
+}
 
 // ---- advance.c
 
@@ -222,27 +235,6 @@ sprag_result advance_close(advance_run *run, sprag_result result);
 static inline bool advance_is_overlap(const advance_run *run, const advance_point *point)
 {
     return run->frame->pair[point->pair].overlapped && point->gap < -run->options->epsilon;
-}
-
-// ---- sets of bodies, by union: each body refers to an earlier one of its set, or to itself
-
-// The first body of the set.
-static inline int advance_first_of(int *set, int i)
-{
-    while (set[i] != i) {
-        set[i] = set[set[i]];
-        i = set[i];
-    }
-    return i;
-}
-
-// Makes one set of those of two bodies.
-static inline void advance_unite(int *set, const int body[2])
-{
-    if (body[0] != SPRAG_STATIC && body[1] != SPRAG_STATIC) {
-        int a = advance_first_of(set, body[0]), b = advance_first_of(set, body[1]);
-        set[a > b ? a : b] = a > b ? b : a;
-    }
 }
 
 // ---- substep.c
@@ -318,12 +310,6 @@ advance_point *advance_add_point(advance_run *run);
 bool advance_accepts(advance_run *run, int pair);
 
 // ---- mesh.c
-
-// The side of the pair that is a triangle of a mesh; -1: none or both.
-int advance_triangle(const advance_run *run, int pair);
-
-// Behind the last of the pairs, from this one on, that are triangles of one mesh with one body.
-int advance_mesh_end(const advance_run *run, int pair);
 
 typedef enum advance_seam {
     ADVANCE_NO_SEAM,

@@ -12,24 +12,13 @@ typedef struct advance_problem { // in the scratch of the solve
     sprag_softness soft;
     sprag_body *body;
     sprag_contact *contact;
-    sprag_row *row;           // the run's, with room for more behind them; NULL: there are no more
-    const sprag_mover *mover; // bodies before the sub-step; `body` has them after impacts
-    struct {                  // by impact.c
+    sprag_row *row; // the run's, with room for more behind them; NULL: there are no more
+    struct {        // by impact.c
         bool acts;
         double *row_force;        // N, N m, impulses over the sub-step
         double (*given_force)[6]; // N, likewise
     } impact;
 } advance_problem;
-
-typedef enum advance_moment {
-    ADVANCE_BEFORE, // the start of the sub-step, before impacts
-    ADVANCE_FREE,   // its end, if no contact and no row acted
-    ADVANCE_AFTER,  // its end, as solved
-} advance_moment;
-
-// m/s, of the bodies of a contact at its point, side 0 relative to side 1.
-void advance_velocity_at(const advance_problem *p, const sprag_contact *contact,
-                         advance_moment moment, double u[3]);
 
 // Solves contacts within the work that is left; unless `exactly`, in a coarse plan, by sweeps.
 // warm: the solution's velocity on entry is a guess. memory: of such problems, NULL: none.

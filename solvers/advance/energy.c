@@ -29,70 +29,59 @@ static bool drives(const sprag_surface *s)
            s->bounce > 1;
 }
 
-static void mark(advance_run *run, const int body[2], bool driven)
+static cluster *cluster_of(const advance_run *run, int body)
+{
+    return &run->energy.cluster[sprag_leader_of(run->energy.leader, body)];
+}
+
+// Two bodies touch, or a joint connects them.
+static void connect(advance_run *run, const int body[2], bool driven)
 {
     for (int side = 0; side < 2; side++) {
         if (body[side] != SPRAG_STATIC) {
-            cluster *c = &run->energy.cluster[advance_first_of(run->energy.leader, body[side])];
+            cluster *c = &run->energy.cluster[body[side]];
             c->driven |= driven;
             c->held |= body[!side] == SPRAG_STATIC || !(run->frame->body[body[!side]].mass > 0);
         }
     }
+    if (body[0] != SPRAG_STATIC && body[1] != SPRAG_STATIC) {
+        sprag_unite(run->energy.leader, body[0], body[1]);
+    }
 }
 
-static void bodies_of(const advance_run *run, int pair, int body[2])
+static void connect_pair(advance_run *run, int pair)
 {
-    const int *collider = run->frame->pair[pair].collider;
-    for (int side = 0; side < 2; side++) {
-        body[side] = run->frame->collider[collider[side]].body;
-    }
+    const sprag_pair *p = &run->frame->pair[pair];
+    const sprag_collider *collider = run->frame->collider;
+    const int body[2] = {collider[p->collider[0]].body, collider[p->collider[1]].body};
+    connect(run, body, drives(&p->surface));
 }
 
 static void set_clusters(advance_run *run)
 {
     const sprag_frame *frame = run->frame;
-    int body[2];
-    for (int i = 0; i < frame->bodies; i++) {
-        run->energy.leader[i] = i;
-        memset(&run->energy.cluster[i], 0, sizeof run->energy.cluster[i]);
-    }
-    for (int i = 0; i < run->points.count; i++) {
-        bodies_of(run, run->points.point[i].pair, body);
-        advance_unite(run->energy.leader, body);
-    }
-    for (int i = 0; i < frame->pairs; i++) {
-        if (run->near[i].slowed) {
-            bodies_of(run, i, body);
-            advance_unite(run->energy.leader, body);
-        }
-    }
-    for (int i = 0; i < run->rows.count; i++) {
-        advance_unite(run->energy.leader, run->rows.row[i].body);
-    }
-    for (int i = 0; i < frame->contacts; i++) {
-        advance_unite(run->energy.leader, frame->contact[i].body);
-    }
-    for (int i = 0; i < run->points.count; i++) {
-        int pair = run->points.point[i].pair;
-        bodies_of(run, pair, body);
-        mark(run, body, drives(&frame->pair[pair].surface));
-    }
-    for (int i = 0; i < frame->pairs; i++) {
-        if (run->near[i].slowed) {
-            bodies_of(run, i, body);
-            mark(run, body, drives(&frame->pair[i].surface));
-        }
-    }
-    for (int i = 0; i < run->rows.count; i++) {
-        mark(run, run->rows.row[i].body, true);
-    }
-    for (int i = 0; i < frame->contacts; i++) {
-        mark(run, frame->contact[i].body, true);
-    }
     for (int i = 0; i < frame->bodies; i++) {
         const double *v = frame->body[i].velocity;
-        bool moves = !(frame->body[i].mass > 0) && dot6(v, v) > 0;
-        run->energy.cluster[advance_first_of(run->energy.leader, i)].driven |= moves;
+        run->energy.leader[i] = i;
+        run->energy.cluster[i] = (cluster){.driven = !(frame->body[i].mass > 0) && dot6(v, v) > 0};
+    }
+    for (int i = 0; i < run->points.count; i++) {
+        connect_pair(run, run->points.point[i].pair);
+    }
+    for (int i = 0; i < frame->pairs; i++) {
+        if (run->near[i].slowed) {
+            connect_pair(run, i);
+        }
+    }
+    for (int i = 0; i < run->rows.count; i++) {
+        connect(run, run->rows.row[i].body, true);
+    }
+    for (int i = 0; i < frame->contacts; i++) {
+        connect(run, frame->contact[i].body, true);
+    }
+    for (int i = 0; i < frame->bodies; i++) {
+        cluster_of(run, i)->driven |= run->energy.cluster[i].driven;
+        cluster_of(run, i)->held |= run->energy.cluster[i].held;
     }
 }
 
@@ -113,7 +102,7 @@ static double work_of(const advance_run *run, int i, double t)
 static void add_body(advance_run *run, int i, const double v[6], double after, double before)
 {
     const sprag_mover *mover = &run->frame->body[i];
-    cluster *c = &run->energy.cluster[advance_first_of(run->energy.leader, i)];
+    cluster *c = cluster_of(run, i);
     c->gain += after - before;
     c->energy += after;
     c->mass += mover->mass;
@@ -146,13 +135,13 @@ bool advance_find_costly(advance_run *run, bool *costly)
         double before = kinetic(run, i, mover->velocity);
         double work = work_of(run, i, run->attempt.length), force = norm3(mover->force);
         add_body(run, i, v, kinetic(run, i, v), before + work);
-        cluster *c = &run->energy.cluster[advance_first_of(run->energy.leader, i)];
+        cluster *c = cluster_of(run, i);
         double given =
             run->attempt.length * (dot6(mover->force, v) - dot6(mover->force, run->attempt.lag[i]));
         c->lift = fmax(c->lift, force > 0 ? (given - work) / force : 0);
     }
     for (int i = 0; i < run->frame->bodies; i++) {
-        const cluster *c = &run->energy.cluster[advance_first_of(run->energy.leader, i)];
+        const cluster *c = cluster_of(run, i);
         costly[i] = !c->driven && c->gain > c->energy - energy_of_centre(c) &&
                     c->lift > c->bodies * run->target;
         any |= costly[i];
@@ -170,7 +159,7 @@ void advance_note_energy(advance_run *run, double t)
 
 bool advance_is_driven(const advance_run *run, int body)
 {
-    return run->energy.cluster[advance_first_of(run->energy.leader, body)].driven;
+    return cluster_of(run, body)->driven;
 }
 
 void advance_limit_energy(advance_run *run)
@@ -183,7 +172,7 @@ void advance_limit_energy(advance_run *run)
     }
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *mover = &run->frame->body[i];
-        const cluster *c = &run->energy.cluster[advance_first_of(run->energy.leader, i)];
+        const cluster *c = cluster_of(run, i);
         if (c->driven || !(c->gain > slight * c->energy) || !(mover->mass > 0)) {
             continue;
         }

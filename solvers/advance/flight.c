@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "advance_solve.h"
-#include "kinematics.h"
+#include "linalg.h"
 #include "spin.h"
 
 static bool is_flying(const advance_run *run, int b)
@@ -74,18 +74,9 @@ static void fly(advance_run *run, const advance_problem *p, int i)
 // Does the flight of the two bodies close the gap of a point sooner than v(h)?
 static bool closes(const advance_run *run, const advance_point *point, const sprag_contact *contact)
 {
-    const double(*arm)[3] = (const double(*)[3])contact->arm;
-    const double *v[2] = {NULL, NULL}, *lag[2] = {NULL, NULL};
     double u[3], behind[3];
-    for (int side = 0; side < 2; side++) {
-        int b = contact->body[side];
-        if (b != SPRAG_STATIC) {
-            v[side] = run->attempt.velocity[b];
-            lag[side] = run->attempt.lag[b];
-        }
-    }
-    relative_velocity(v, arm, u);
-    relative_velocity(lag, arm, behind);
+    sprag_contact_velocity(contact, *run->attempt.velocity, sizeof *run->attempt.velocity, u);
+    sprag_contact_velocity(contact, *run->attempt.lag, sizeof *run->attempt.lag, behind);
     double slower = dot3(contact->frame[0], behind), rate = dot3(contact->frame[0], u) - slower;
     return slower > 0 && rate * run->attempt.length < run->target - point->gap;
 }

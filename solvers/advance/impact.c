@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "advance_solve.h"
-#include "kinematics.h"
+#include "linalg.h"
 
 typedef struct impact {
     advance_run *run;
@@ -60,23 +60,13 @@ static bool take(impact *m)
     return !scratch->failed;
 }
 
-static void velocity_of(const impact *m, const sprag_contact *contact, double u[3])
-{
-    const double *v[2] = {NULL, NULL};
-    for (int side = 0; side < 2; side++) {
-        int b = contact->body[side];
-        v[side] = b == SPRAG_STATIC ? NULL : m->body[b].velocity;
-    }
-    relative_velocity(v, (const double(*)[3])contact->arm, u);
-}
-
 // A given contact resists what it is pressed by.
 static void add_given(impact *m, int i)
 {
     sprag_contact *contact = &m->contact[m->problem.contacts];
     double u[3];
     *contact = m->p->contact[i];
-    velocity_of(m, contact, u);
+    sprag_contact_velocity(contact, m->body->velocity, sizeof *m->body, u);
     contact->bias = fmin(0, dot3(contact->frame[0], u));
     contact->guess[0] = -1;
     advance_remove_friction(contact);
@@ -93,7 +83,7 @@ static void add_point(impact *m, const advance_point *point, int i)
     sprag_contact *contact = &m->contact[m->problem.contacts];
     double u[3], motion = surface->velocity_normal;
     *contact = m->p->contact[i];
-    velocity_of(m, contact, u);
+    sprag_contact_velocity(contact, m->body->velocity, sizeof *m->body, u);
     double approach = motion - dot3(contact->frame[0], u);
     double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
     bool overlaps = pair->overlapped && point->gap < run->target;

@@ -13,47 +13,25 @@ static const sprag_collider *collider_of(const advance_run *run, int pair, int s
     return &run->frame->collider[run->frame->pair[pair].collider[side]];
 }
 
-int advance_triangle(const advance_run *run, int pair)
-{
-    return sprag_pair_triangle(run->frame, pair);
-}
-
 // Are both pairs triangles of one mesh with the same other body?
 static bool same_mesh(const advance_run *run, int a, int b)
 {
-    return sprag_pairs_of_mesh(run->frame, a, b);
-}
-
-int advance_mesh_end(const advance_run *run, int pair)
-{
-    int end = pair + 1;
-    while (end < run->frame->pairs && same_mesh(run, pair, end)) {
-        end++;
-    }
-    return end;
-}
-
-// The pairs that are triangles of one mesh with one body, from the first to behind the last: they
-// follow one another.
-static const int *mesh_of(advance_run *run, int pair)
-{
-    int *of = run->mesh_pairs;
-    if (pair < of[0] || pair >= of[1]) {
-        of[0] = pair;
-        while (of[0] > 0 && same_mesh(run, pair, of[0] - 1)) {
-            of[0]--;
-        }
-        of[1] = advance_mesh_end(run, pair);
-    }
-    return of;
+    return run->near[a].mesh[0] == run->near[b].mesh[0];
 }
 
 // ---- seams
 
-static void corners_of(const advance_run *run, int pair, double corner[3][3])
+typedef struct facet { // a triangle where it is
+    double front[3], corner[3][3];
+} facet;
+
+// false: it has no front.
+static bool facet_of(const advance_run *run, int pair, facet *f)
 {
-    int c = run->frame->pair[pair].collider[advance_triangle(run, pair)];
-    sprag_triangle_corners(&run->frame->collider[c], &run->pose[c], corner);
+    const int side = run->near[pair].triangle;
+    const sprag_pose *pose = run->near[pair].pose[side];
+    sprag_triangle_corners(collider_of(run, pair, side), pose, f->corner);
+    return sprag_gap_front(run->near[pair].shape[side], pose, f->front);
 }
 
 // May a triangle have the point? Both in the axes of the mesh.
@@ -87,20 +65,13 @@ static bool rises(const double corner[3][3], const double at[3], const double no
 // Do two triangles of a mesh lie in one plane?
 static bool are_level(const advance_run *run, int a, int b)
 {
-    double front[2][3], corner[2][3][3], near = 0.1 * run->options->epsilon;
-    const int pair[2] = {a, b};
-    for (int i = 0; i < 2; i++) {
-        int c = run->frame->pair[pair[i]].collider[advance_triangle(run, pair[i])];
-        if (!sprag_gap_front(&run->frame->collider[c].shape, &run->pose[c], front[i])) {
-            return false;
-        }
-        corners_of(run, pair[i], corner[i]);
-    }
-    bool level = dot3(front[0], front[1]) > 0;
+    facet f, g;
+    const double near = 0.1 * run->options->epsilon;
+    bool level = facet_of(run, a, &f) && facet_of(run, b, &g) && dot3(f.front, g.front) > 0;
     for (int i = 0; i < 3 && level; i++) {
         double from[3];
-        subtract3(corner[1][i], corner[0][0], from);
-        level = fabs(dot3(front[0], from)) <= near + advance_level_slope * norm3(from);
+        subtract3(g.corner[i], f.corner[0], from);
+        level = fabs(dot3(f.front, from)) <= near + advance_level_slope * norm3(from);
     }
     return level;
 }
@@ -109,33 +80,30 @@ static bool are_level(const advance_run *run, int a, int b)
 // then the other body is nearer to that triangle.
 advance_seam advance_seam_at(advance_run *run, int pair, const double at[3], const double normal[3])
 {
-    int side = advance_triangle(run, pair);
-    double front[3], up[3], corner[3][3], from[3], local[3], near = 0.1 * run->options->epsilon;
+    const advance_near *of = &run->near[pair];
+    const int side = of->triangle;
+    double up[3], from[3], local[3], near = 0.1 * run->options->epsilon;
     advance_seam seam = ADVANCE_NO_SEAM;
-    if (side < 0) {
-        return seam;
-    }
-    int c = run->frame->pair[pair].collider[side];
-    if (!sprag_gap_front(&run->frame->collider[c].shape, &run->pose[c], front)) {
+    facet f;
+    if (side < 0 || !facet_of(run, pair, &f)) {
         return seam;
     }
     for (int k = 0; k < 3; k++) {
         up[k] = side ? normal[k] : -normal[k];
     }
-    if (dot3(up, front) > 1 - 1e-12) {
+    if (dot3(up, f.front) > 1 - 1e-12) {
         return seam;
     }
-    subtract3(at, run->pose[c].position, from);
-    mul33_transposed(run->pose[c].rotation, from, local);
-    const int *of = mesh_of(run, pair);
-    for (int i = of[0]; i < of[1] && seam != ADVANCE_LEVEL_SEAM; i++) {
-        const sprag_collider *other = collider_of(run, i, advance_triangle(run, i));
-        if (i == pair || !is_about(other->shape.polytope, local, 2 * near)) {
+    subtract3(at, of->pose[side]->position, from);
+    mul33_transposed(of->pose[side]->rotation, from, local);
+    for (int i = of->mesh[0]; i < of->mesh[1] && seam != ADVANCE_LEVEL_SEAM; i++) {
+        const sprag_shape *other = run->near[i].shape[run->near[i].triangle];
+        if (i == pair || !is_about(other->polytope, local, 2 * near)) {
             continue;
         }
-        corners_of(run, i, corner);
-        if (rises((const double(*)[3])corner, at, up, near) &&
-            sprag_triangle_has((const double(*)[3])corner, at, near)) {
+        facet_of(run, i, &f);
+        if (rises((const double(*)[3])f.corner, at, up, near) &&
+            sprag_triangle_has((const double(*)[3])f.corner, at, near)) {
             seam = are_level(run, pair, i) ? ADVANCE_LEVEL_SEAM : ADVANCE_SEAM;
         }
     }
@@ -144,39 +112,36 @@ advance_seam advance_seam_at(advance_run *run, int pair, const double at[3], con
 
 // ---- walls
 
-static double height_over(const advance_run *run, int pair, const double at[3], double front[3])
+static double height_over(const advance_run *run, int pair, const double at[3], facet *f)
 {
-    int c = run->frame->pair[pair].collider[advance_triangle(run, pair)];
-    double corner[3][3], from[3];
-    if (!sprag_gap_front(&run->frame->collider[c].shape, &run->pose[c], front)) {
+    double from[3];
+    if (!facet_of(run, pair, f)) {
         return NAN;
     }
-    corners_of(run, pair, corner);
-    subtract3(at, corner[0], from);
-    return dot3(front, from);
+    subtract3(at, f->corner[0], from);
+    return dot3(f->front, from);
 }
 
 // If the centre of the shape is behind the triangle, and nearer to the front of one that faces the
 // other way, the shape came through that one.
 bool advance_is_far_side(advance_run *run, int pair)
 {
-    int side = advance_triangle(run, pair);
-    double front[3], other[3], corner[3][3], foot[3];
-    if (side < 0) {
+    const advance_near *of = &run->near[pair];
+    facet own, other;
+    double foot[3];
+    if (of->triangle < 0) {
         return false;
     }
-    const double *centre = run->pose[run->frame->pair[pair].collider[!side]].position;
-    double depth = -height_over(run, pair, centre, front);
+    const double *centre = of->pose[!of->triangle]->position;
+    double depth = -height_over(run, pair, centre, &own);
     bool behind = false;
-    const int *of = mesh_of(run, pair);
-    for (int i = of[0]; i < of[1] && depth > 0 && !behind; i++) {
-        double height = height_over(run, i, centre, other);
-        if (i != pair && height >= 0 && height < depth && dot3(front, other) < -0.5) {
+    for (int i = of->mesh[0]; i < of->mesh[1] && depth > 0 && !behind; i++) {
+        double height = height_over(run, i, centre, &other);
+        if (i != pair && height >= 0 && height < depth && dot3(own.front, other.front) < -0.5) {
             memcpy(foot, centre, sizeof foot);
-            add_scaled(foot, -height, other, 3);
-            corners_of(run, i, corner);
-            behind =
-                sprag_triangle_has((const double(*)[3])corner, foot, 0.1 * run->options->epsilon);
+            add_scaled(foot, -height, other.front, 3);
+            behind = sprag_triangle_has((const double(*)[3])other.corner, foot,
+                                        0.1 * run->options->epsilon);
         }
     }
     return behind;
@@ -200,13 +165,10 @@ static bool same_meshes(const advance_run *run, int a, int b)
 
 static bool cross(const advance_run *run, int pair)
 {
-    const int *collider = run->frame->pair[pair].collider;
-    const sprag_shape *shape[2] = {&run->frame->collider[collider[0]].shape,
-                                   &run->frame->collider[collider[1]].shape};
-    const sprag_pose *pose[2] = {&run->pose[collider[0]], &run->pose[collider[1]]};
+    const advance_near *near = &run->near[pair];
     const sprag_gap_query query = {run->options->epsilon, 0};
     sprag_gap gap;
-    return sprag_gap_find(shape, pose, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM &&
+    return sprag_gap_find(near->shape, near->pose, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM &&
            !gap.beyond && gap.distance < 0;
 }
 
@@ -236,15 +198,15 @@ static bool meshes_cross(advance_run *run, int pair)
 // other. Contacts between their two sides would keep them there.
 bool advance_is_through(advance_run *run, int pair)
 {
-    const sprag_gap *gap = &run->near[pair].gap;
+    const advance_near *near = &run->near[pair];
+    const sprag_gap *gap = &near->gap;
     if (gap->beyond || !(gap->distance >= 0) || gap->distance > 2 * run->options->epsilon) {
         return false;
     }
     for (int side = 0; side < 2; side++) {
-        const sprag_collider *c = collider_of(run, pair, side);
-        const sprag_pose *pose = &run->pose[run->frame->pair[pair].collider[side]];
         double front[3];
-        if (!sprag_collider_is_triangle(c) || !sprag_gap_front(&c->shape, pose, front) ||
+        if (!sprag_collider_is_triangle(collider_of(run, pair, side)) ||
+            !sprag_gap_front(near->shape[side], near->pose[side], front) ||
             (side ? -1 : 1) * dot3(front, gap->normal) < advance_facing) {
             return false;
         }
@@ -258,13 +220,13 @@ bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
                        const double normal[3])
 {
     const double near = advance_same_point, alike = advance_same_normal;
-    int side = advance_triangle(run, pair);
+    int side = run->near[pair].triangle;
     for (int i = run->points.count - 1; i >= 0 && side >= 0; i--) {
         const advance_point *point = &run->points.point[i];
         if (point->pair != pair && !same_mesh(run, pair, point->pair)) {
             break;
         }
-        int other = advance_triangle(run, point->pair);
+        int other = run->near[point->pair].triangle;
         double apart[3], turned[3], sign = side == other ? 1 : -1;
         subtract3(point->at[!other], at[!side], apart);
         for (int k = 0; k < 3; k++) {
@@ -284,9 +246,9 @@ bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
 static bool is_level(const advance_run *run, const advance_point *a, const advance_point *b)
 {
     const double near = advance_same_point;
-    int side = advance_triangle(run, a->pair);
+    int side = run->near[a->pair].triangle;
     if (side < 0 || fabs(a->gap - b->gap) > near || !same_mesh(run, a->pair, b->pair) ||
-        side != advance_triangle(run, b->pair) || dot3(a->normal, b->normal) < 1 - 1e-12) {
+        side != run->near[b->pair].triangle || dot3(a->normal, b->normal) < 1 - 1e-12) {
         return false;
     }
     double apart[3];
@@ -385,7 +347,7 @@ void advance_share_active(advance_run *run)
 {
     for (int first = 0, end; first < run->frame->pairs; first = end) {
         int active = 0;
-        end = advance_mesh_end(run, first);
+        end = run->near[first].mesh[1];
         for (int i = first; i < end; i++) { // those first
             run->work.pair[active] = i;
             active += run->near[i].active;

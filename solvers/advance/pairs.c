@@ -75,21 +75,19 @@ static double closing(const advance_run *run, int pair, double t)
 static sprag_result find_gap(advance_run *run, int pair, double reach, double margin,
                              sprag_manifold *manifold)
 {
-    const sprag_pair *p = &run->frame->pair[pair];
+    sprag_pair_memory *memory = run->frame->pair[pair].memory;
     advance_near *near = &run->near[pair];
-    const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
-    const sprag_pose *pose[2] = {&run->pose[p->collider[0]], &run->pose[p->collider[1]]};
     const sprag_gap_query query = {reach, margin};
-    sprag_result result = sprag_gap_find(shape, pose, &query, p->memory ? &p->memory->gap : NULL,
-                                         &near->gap, manifold);
+    sprag_result result = sprag_gap_find(near->shape, near->pose, &query,
+                                         memory ? &memory->gap : NULL, &near->gap, manifold);
     advance_spend(run, near->gap.work);
-    int triangle = advance_triangle(run, pair);
-    if (result != SPRAG_BAD_PROBLEM && triangle >= 0) {
-        sprag_gap_by_front(shape, pose, triangle, false, margin, &near->gap, manifold);
+    if (result != SPRAG_BAD_PROBLEM && near->triangle >= 0) {
+        sprag_gap_by_front(near->shape, near->pose, near->triangle, false, margin, &near->gap,
+                           manifold);
     }
     if (result != SPRAG_BAD_PROBLEM && advance_is_through(run, pair)) {
         near->gap.distance = -near->gap.distance;
-        sprag_gap_by_front(shape, pose, 1, true, margin, &near->gap, manifold);
+        sprag_gap_by_front(near->shape, near->pose, 1, true, margin, &near->gap, manifold);
     }
     near->fresh = result != SPRAG_BAD_PROBLEM && !near->gap.beyond;
     near->clear = result == SPRAG_BAD_PROBLEM ? 0 : near->gap.distance;
@@ -146,25 +144,22 @@ static double least_face_gap(const advance_run *run, const advance_near *near)
 // slowly than the edge, the contact is with that face. false: no such face.
 static bool face_between(const advance_run *run, int pair, double normal[3], double *gap)
 {
-    const sprag_pair *p = &run->frame->pair[pair];
     const advance_near *near = &run->near[pair];
-    const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
-    const sprag_pose *pose[2] = {&run->pose[p->collider[0]], &run->pose[p->collider[1]]};
     const double lowest = least_face_gap(run, near);
     double least = approach_along(near, near->gap.normal);
     double local[3], n[3];
     bool found = false;
     least -= advance_face_margin * fabs(least);
     for (int side = 0; side < 2; side++) {
-        for (int i = 0; i < ADVANCE_MOST_FACES && face_of(shape[side], i, local); i++) {
-            mul33(pose[side]->rotation, local, n);
+        for (int i = 0; i < ADVANCE_MOST_FACES && face_of(near->shape[side], i, local); i++) {
+            mul33(near->pose[side]->rotation, local, n);
             for (int k = 0; k < 3; k++) {
                 n[k] = side ? n[k] : -n[k];
             }
             if (dot3(n, near->gap.normal) <= 0 || !(approach_along(near, n) < least)) {
                 continue;
             }
-            double apart = sprag_gap_along(shape, pose, n);
+            double apart = sprag_gap_along(near->shape, near->pose, n);
             if (apart > lowest) {
                 least = approach_along(near, n);
                 memcpy(normal, n, sizeof n);
@@ -237,7 +232,7 @@ static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold
                        double normal[3])
 {
     advance_near *near = &run->near[pair];
-    int triangle = advance_triangle(run, pair);
+    const int triangle = near->triangle;
     advance_seam seam =
         triangle < 0 ? ADVANCE_NO_SEAM
                      : advance_seam_at(run, pair, near->gap.point[triangle], near->gap.normal);
@@ -245,18 +240,15 @@ static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold
     if (seam == ADVANCE_NO_SEAM) {
         return true;
     }
-    const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
-    const int *collider = run->frame->pair[pair].collider;
-    const sprag_pose *pose[2] = {&run->pose[collider[0]], &run->pose[collider[1]]};
     if (overlaps_at(run, near->gap.distance)) {
-        sprag_gap_by_front(shape, pose, triangle, true, margin, &near->gap, manifold);
+        sprag_gap_by_front(near->shape, near->pose, triangle, true, margin, &near->gap, manifold);
         near->clear = near->gap.distance;
         memcpy(normal, near->gap.normal, sizeof near->gap.normal);
         return true;
     }
     return seam == ADVANCE_LEVEL_SEAM &&
-           sprag_triangle_manifold(shape, pose, triangle, margin, normal, manifold) &&
-           !overlaps_at(run, sprag_gap_along(shape, pose, normal));
+           sprag_triangle_manifold(near->shape, near->pose, triangle, margin, normal, manifold) &&
+           !overlaps_at(run, sprag_gap_along(near->shape, near->pose, normal));
 }
 
 // Drops the points that are farther apart (m).
@@ -322,9 +314,7 @@ sprag_result advance_scan(advance_run *run, double reach)
     run->points.count = 0;
     run->mesh_crossing.pairs[0] = run->mesh_crossing.pairs[1] = 0;
     for (int i = 0; i < frame->colliders; i++) {
-        const sprag_collider *c = &frame->collider[i];
-        const sprag_carried carried = {
-            &c->shape, c->mount, c->body == SPRAG_STATIC ? NULL : &run->attempt.motion[c->body]};
+        const sprag_carried carried = advance_carried(run, &frame->collider[i]);
         sprag_carried_at(&carried, 0, &run->pose[i]);
     }
     for (int i = 0; i < frame->pairs && result == SPRAG_OK; i++) {
@@ -463,9 +453,8 @@ double advance_least_gap(const advance_run *run, double t)
             for (int side = 0; side < 2; side++) {
                 sprag_carried_at(&near->carried[side], t, &pose[side]);
             }
-            const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
             const sprag_pose *at[2] = {&pose[0], &pose[1]};
-            if (sprag_gap_find(shape, at, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM) {
+            if (sprag_gap_find(near->shape, at, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM) {
                 least = fmin(least, gap.distance);
             }
         }

@@ -9,7 +9,7 @@
 static bool must_wait(const advance_run *run, int pair, double height)
 {
     const sprag_certificate *c = &run->near[pair].certificate;
-    return isfinite(height) && advance_triangle(run, pair) >= 0 && c->time > run->floor &&
+    return isfinite(height) && run->near[pair].triangle >= 0 && c->time > run->floor &&
            c->height > ADVANCE_FACET_BAND * run->options->epsilon;
 }
 

@@ -4,23 +4,8 @@
 #include <string.h>
 
 #include "advance_solve.h"
-#include "kinematics.h"
+#include "linalg.h"
 #include "mover.h"
-
-void advance_velocity_at(const advance_problem *p, const sprag_contact *contact,
-                         advance_moment moment, double u[3])
-{
-    const double *v[2] = {NULL, NULL};
-    for (int side = 0; side < 2; side++) {
-        int b = contact->body[side];
-        if (b != SPRAG_STATIC) {
-            v[side] = moment == ADVANCE_BEFORE ? p->mover[b].velocity
-                      : moment == ADVANCE_FREE ? p->body[b].free_velocity
-                                               : p->solution.velocity[b];
-        }
-    }
-    relative_velocity(v, (const double(*)[3])contact->arm, u);
-}
 
 static bool take_problem(advance_run *run, double step, advance_problem *p)
 {
@@ -43,7 +28,6 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
     if (p->row && run->rows.count) {
         memcpy(p->row, run->rows.row, (size_t)run->rows.count * sizeof *p->row);
     }
-    p->mover = frame->body;
     p->problem = (sprag_problem){.step = step,
                                  .bodies = frame->bodies,
                                  .contacts = contacts,
@@ -87,14 +71,14 @@ double advance_product(const advance_run *run, int i, const double *a, const dou
     return run->frame->body[i].mass * dot3(a, b) + dot3(a + 3, turned);
 }
 
-// J, of all bodies.
-static double energy(const advance_run *run, const advance_problem *p, advance_moment moment)
+// J, by the solve, of all bodies.
+static double energy_gain(const advance_run *run, const advance_problem *p)
 {
     double sum = 0;
     for (int i = 0; i < run->frame->bodies; i++) {
-        const double *v =
-            moment == ADVANCE_AFTER ? p->solution.velocity[i] : p->body[i].free_velocity;
-        sum += 0.5 * advance_product(run, i, v, v);
+        const double *before = p->body[i].free_velocity, *after = p->solution.velocity[i];
+        sum += 0.5 * advance_product(run, i, after, after) -
+               0.5 * advance_product(run, i, before, before);
     }
     return sum;
 }
@@ -160,8 +144,8 @@ static void keep_solution(advance_run *run, const advance_problem *p)
         point->normal_force = force[0];
         point->expected = expected_share(run, contact, force[0]);
         point->has_guess = !run->attempt.failed;
-        advance_velocity_at(p, contact, ADVANCE_BEFORE, before);
-        advance_velocity_at(p, contact, ADVANCE_AFTER, after);
+        sprag_contact_velocity(contact, run->frame->body->velocity, sizeof(sprag_mover), before);
+        sprag_contact_velocity(contact, *p->solution.velocity, sizeof *p->solution.velocity, after);
         point->approach = -dot3(contact->frame[0], before);
         point->slip[0] = slip_of(contact, before);
         point->slip[1] = slip_of(contact, after);
@@ -271,9 +255,8 @@ static void take_result(advance_run *run, advance_problem *p, sprag_result resul
     run->attempt.failed = result != SPRAG_OK;
     run->attempt.has_guess = !run->attempt.failed;
     if (!run->attempt.failed) {
-        double gain = energy(run, p, ADVANCE_AFTER) - energy(run, p, ADVANCE_FREE);
         if (must_not_gain(run, p)) {
-            run->stats->energy_gain = fmax(run->stats->energy_gain, gain);
+            run->stats->energy_gain = fmax(run->stats->energy_gain, energy_gain(run, p));
         }
         return;
     }

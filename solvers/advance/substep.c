@@ -148,11 +148,11 @@ static void set_assemblies(advance_run *run)
             moves = moves && body[side] != SPRAG_STATIC && run->frame->body[body[side]].mass > 0;
         }
         if (moves && (isinf(row->lo) || isinf(row->hi))) {
-            advance_unite(run->assembly, body);
+            sprag_unite(run->assembly, body[0], body[1]);
         }
     }
     for (int i = 0; i < run->frame->bodies; i++) {
-        run->assembly[i] = advance_first_of(run->assembly, i);
+        run->assembly[i] = sprag_leader_of(run->assembly, i);
     }
 }
 

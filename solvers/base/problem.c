@@ -184,22 +184,33 @@ void sprag_contact_wrench(const sprag_contact *contact, const double force[6], d
     }
 }
 
-bool sprag_contact_rests(const sprag_problem *problem, const sprag_contact *contact, double most)
+void sprag_contact_velocity(const sprag_contact *contact, const double *velocity, size_t bytes,
+                            double u[3])
 {
     const double *v[2] = {NULL, NULL};
+    for (int side = 0; side < 2; side++) {
+        const int b = contact->body[side];
+        v[side] =
+            b == SPRAG_STATIC ? NULL : (const void *)((const char *)velocity + (size_t)b * bytes);
+    }
+    relative_velocity(v, contact->arm, u);
+}
+
+bool sprag_contact_rests(const sprag_problem *problem, const sprag_contact *contact, double most)
+{
     double slip[3], turning[3] = {0}, rolled[3], speed;
     for (int side = 0; side < 2; side++) {
         if (contact->body[side] != SPRAG_STATIC) {
-            v[side] = problem->body[contact->body[side]].velocity;
-            add_scaled(turning, side ? -1 : 1, v[side] + 3, 3);
+            const double *v = problem->body[contact->body[side]].velocity;
+            add_scaled(turning, side ? -1 : 1, v + 3, 3);
         }
     }
-    relative_velocity(v, contact->arm, slip);
+    sprag_contact_velocity(contact, problem->body->velocity, sizeof *problem->body, slip);
     speed = hypot(dot3(contact->frame[1], slip) - contact->slide.velocity[0],
                   dot3(contact->frame[2], slip) - contact->slide.velocity[1]);
     for (int side = 0; side < 2; side++) {
         cross3(turning, contact->arm[side], rolled);
-        speed = v[side] ? fmax(speed, norm3(rolled)) : speed;
+        speed = contact->body[side] == SPRAG_STATIC ? speed : fmax(speed, norm3(rolled));
     }
     return speed < most;
 }

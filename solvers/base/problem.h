@@ -6,6 +6,7 @@
 #define SPRAG_PROBLEM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "result.h"
 
@@ -110,12 +111,17 @@ sprag_result sprag_problem_check(const sprag_problem *problem, char *message, in
 // The force of a contact on body[0] and body[1], as (force, torque) about their centres, N and N m.
 void sprag_contact_wrench(const sprag_contact *contact, const double force[6], double wrench[2][6]);
 
+// m/s, of its bodies at the point of a contact, side 0 relative to side 1. velocity: of the first
+// body; those of the others are so many bytes apart.
+void sprag_contact_velocity(const sprag_contact *contact, const double *velocity, size_t bytes,
+                            double u[3]);
+
 // Friction against slip from the chords that the contact's points go in a step (s), and not from
 // the tangents: a body that rests on one that turns would go outwards by h w^2 r / 2 otherwise, h
-// being the step and r the distance of the bodies. Where the chords open the contact, the bodies may
-// come as much nearer, so that they keep it. body: of the problem, with the velocities before the
-// step. by_angle: the step turns bodies by h w, and not by Cayley's map. Adds to slide.velocity and
-// bias.
+// being the step and r the distance of the bodies. Where the chords open the contact, the bodies
+// may come as much nearer, so that they keep it. body: of the problem, with the velocities before
+// the step. by_angle: the step turns bodies by h w, and not by Cayley's map. Adds to slide.velocity
+// and bias.
 void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, double step,
                              bool by_angle);
 

@@ -5,18 +5,13 @@
 #include <string.h>
 
 #include "compliant_run.h"
-#include "kinematics.h"
 #include "linalg.h"
 #include "mover.h"
 
 static double separation(const sprag_contact *c, const double (*velocity)[6])
 {
-    const double *of[2];
     double u[3];
-    for (int side = 0; side < 2; side++) {
-        of[side] = c->body[side] == SPRAG_STATIC ? NULL : velocity[c->body[side]];
-    }
-    relative_velocity(of, c->arm, u);
+    sprag_contact_velocity(c, *velocity, sizeof *velocity, u);
     return dot3(c->frame[0], u);
 }
 

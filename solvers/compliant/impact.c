@@ -132,13 +132,8 @@ static bool find_points(impact *s)
 static double separation(const impact *s, int point)
 {
     const sprag_contact *c = &s->point[point];
-    const double *velocity[2];
     double u[3];
-    for (int side = 0; side < 2; side++) {
-        int body = c->body[side];
-        velocity[side] = body == SPRAG_STATIC ? NULL : s->run->frame->body[body].velocity;
-    }
-    relative_velocity(velocity, c->arm, u);
+    sprag_contact_velocity(c, s->run->frame->body->velocity, sizeof(sprag_mover), u);
     return dot3(c->frame[0], u) - compliant_surface(s->run, s->guard[point])->velocity_normal;
 }
 
@@ -418,15 +413,9 @@ static bool apply_waves(impact *s)
 static double pressing(const impact *s, int point)
 {
     const sprag_contact *c = &s->point[point];
-    const double *rate[2];
     double a[3];
-    for (int side = 0; side < 2; side++) {
-        int body = c->body[side];
-        rate[side] = body == SPRAG_STATIC
-                         ? NULL
-                         : s->run->state.f + COMPLIANT_STATES * body + COMPLIANT_VELOCITY;
-    }
-    relative_velocity(rate, c->arm, a);
+    sprag_contact_velocity(c, s->run->state.f + COMPLIANT_VELOCITY,
+                           COMPLIANT_STATES * sizeof(double), a);
     return -dot3(c->frame[0], a);
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "compliant_joints.h"
-#include "kinematics.h"
+#include "linalg.h"
 #include "mover.h"
 #include "pair_contact.h"
 #include "spinners.h"
@@ -28,13 +28,8 @@ typedef struct implicit_step {
 
 static double approach(const compliant_run *run, const sprag_contact *contact)
 {
-    const double *velocity[2];
     double u[3];
-    for (int side = 0; side < 2; side++) {
-        int body = contact->body[side];
-        velocity[side] = body == SPRAG_STATIC ? NULL : run->frame->body[body].velocity;
-    }
-    relative_velocity(velocity, contact->arm, u);
+    sprag_contact_velocity(contact, run->frame->body->velocity, sizeof(sprag_mover), u);
     return -dot3(contact->frame[0], u);
 }
 

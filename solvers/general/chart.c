@@ -6,6 +6,7 @@
 #include "block6.h"
 #include "dense.h"
 #include "space6.h"
+#include "unions.h"
 #include "vectors.h"
 
 static bool acts_on(const sprag_general_problem *p, int contact, int velocity)
@@ -90,15 +91,6 @@ static bool take_in_order(const sprag_general_problem *p, sprag_chart *chart)
     return true;
 }
 
-static int root_of(int *parent, int i)
-{
-    while (parent[i] != i) {
-        parent[i] = parent[parent[i]];
-        i = parent[i];
-    }
-    return i;
-}
-
 // Hash of a contact. A cluster's mark is the sum of the hashes of its contacts. Two different sets
 // of contacts may have the same mark; find_all_nodes rejects a choice that fails for that reason.
 static uint64_t mark_of(int contact)
@@ -124,12 +116,12 @@ static void find_clusters(const sprag_general_problem *p, int *parent, cluster *
         parent[i] = i;
         for (int j = 0; j < i; j++) {
             if (p->mass[(size_t)i * (size_t)nv + (size_t)j] != 0) {
-                parent[root_of(parent, i)] = root_of(parent, j);
+                parent[sprag_leader_of(parent, i)] = sprag_leader_of(parent, j);
             }
         }
     }
     for (int i = 0; i < nv; i++) {
-        cluster[root_of(parent, i)].size++;
+        cluster[sprag_leader_of(parent, i)].size++;
     }
 }
 
@@ -140,7 +132,7 @@ static void mark_clusters(const sprag_general_problem *p, int *parent, cluster *
     }
     for (int c = 0; c < p->contacts; c++) {
         for (int i = 0; i < p->velocities; i++) {
-            int root = root_of(parent, i);
+            int root = sprag_leader_of(parent, i);
             if (cluster[root].seen != c && acts_on(p, c, i)) {
                 cluster[root].seen = c;
                 cluster[root].mark += mark_of(c);
@@ -159,7 +151,7 @@ static bool assign_nodes(const sprag_general_problem *p, sprag_chart *chart, int
         cluster[i].node = -1;
     }
     for (int i = 0; i < p->velocities; i++) {
-        struct cluster *mine = &cluster[root_of(parent, i)];
+        struct cluster *mine = &cluster[sprag_leader_of(parent, i)];
         for (int n = 0; mine->node < 0 && n < chart->nodes; n++) {
             if (cluster[first[n]].mark == mine->mark && filled[n] + mine->size <= 6) {
                 mine->node = n;
@@ -191,7 +183,7 @@ static bool choose_by_contacts(const sprag_general_problem *p, sprag_chart *char
     }
     memset(filled, 0, (size_t)nv * sizeof *filled);
     for (int i = 0; i < nv; i++) {
-        int node = cluster[root_of(parent, i)].node;
+        int node = cluster[sprag_leader_of(parent, i)].node;
         chart->place[i] = 6 * node + filled[node]++;
     }
     return find_all_nodes(p, chart);

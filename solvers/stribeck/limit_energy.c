@@ -131,22 +131,20 @@ static double inverse_mass_of_contact(const limit *l, const sprag_contact *conta
 static double own_work_of_contact(const limit *l, int i)
 {
     const sprag_contact *contact = &l->problem->contact[i];
-    const double *before[2], *freely[2];
+    const sprag_body *body = l->problem->body;
     double wrench[2][6], u[3], f[3], sum = 0, a = inverse_mass_of_contact(l, contact);
     sprag_contact_wrench(contact, l->solution->contact_force[i], wrench);
     for (int side = 0; side < 2; side++) {
         int b = contact->body[side];
-        before[side] = b == SPRAG_STATIC ? NULL : l->problem->body[b].velocity;
-        freely[side] = b == SPRAG_STATIC ? NULL : l->problem->body[b].free_velocity;
-        if (b != SPRAG_STATIC && l->problem->body[b].mass > 0) {
+        if (b != SPRAG_STATIC && body[b].mass > 0) {
             sum += l->problem->step * dot6(wrench[side], l->middle[b]);
         }
     }
     if (contact_drives(l, contact, a)) {
         return fmax(0, sum);
     }
-    relative_velocity(before, contact->arm, u);
-    relative_velocity(freely, contact->arm, f);
+    sprag_contact_velocity(contact, body->velocity, sizeof *body, u);
+    sprag_contact_velocity(contact, body->free_velocity, sizeof *body, f);
     double closing = fmax(0, -dot3(contact->frame[0], u)), r = contact->recovery;
     double fall = contact->rebounds ? dot3(contact->frame[0], u) - dot3(contact->frame[0], f) : 0;
     return r > closing && a > 0 ? 0.5 * (r + closing + fmax(0, fall)) * (r - closing) / a : 0;

@@ -6,18 +6,11 @@
 #include "linalg.h"
 #include "sweeps_constants.h"
 #include "symmetric3.h"
+#include "unions.h"
 #include "vectors.h"
 #include "vectors6.h"
 
 // ---- finding them
-
-static int root_of(int *parent, int i)
-{
-    while (parent[i] != i) {
-        i = parent[i] = parent[parent[i]];
-    }
-    return i;
-}
 
 // -1: the body does not move.
 static int moving_node(const sweeps *s, int body)
@@ -45,14 +38,14 @@ static void count_port_rows(const sweeps *s, int *parent, int *width)
     for (int i = 0; i < problem->contacts; i++) {
         for (int side = 0; side < 2; side++) {
             int node = moving_node(s, problem->contact[i].body[side]);
-            width[node < 0 ? s->nodes : root_of(parent, node)] +=
+            width[node < 0 ? s->nodes : sprag_leader_of(parent, node)] +=
                 problem->contact[i].turning ? 6 : 3;
         }
     }
     for (int i = 0; i < problem->rows; i++) {
         for (int side = 0; side < 2 && !is_held(s, &problem->row[i]); side++) {
             int node = moving_node(s, problem->row[i].body[side]);
-            width[node < 0 ? s->nodes : root_of(parent, node)] += 1;
+            width[node < 0 ? s->nodes : sprag_leader_of(parent, node)] += 1;
         }
     }
 }
@@ -69,7 +62,7 @@ static void join(const sweeps *s, int *parent, bool *held)
             int a = moving_node(s, row->body[0]), b = moving_node(s, row->body[1]);
             held[a < 0 ? b : a] = held[b < 0 ? a : b] = true;
             if (a >= 0 && b >= 0) {
-                parent[root_of(parent, a)] = root_of(parent, b);
+                parent[sprag_leader_of(parent, a)] = sprag_leader_of(parent, b);
             }
         }
     }
@@ -139,7 +132,7 @@ bool mechanisms_find(sweeps *s, sprag_scratch *scratch)
         index[n] = -1;
     }
     for (int n = 0; n < nodes; n++) {
-        int root = root_of(parent, n);
+        int root = sprag_leader_of(parent, n);
         index[root] = held[n] && index[root] < 0 ? all->count++ : index[root];
         all->mechanism_of[n] = held[n] ? index[root] : -1;
     }
@@ -150,7 +143,8 @@ bool mechanisms_find(sweeps *s, sprag_scratch *scratch)
     }
     for (int n = 0; n < nodes; n++) {
         if (held[n]) {
-            all->of[all->mechanism_of[n]].wide = width[root_of(parent, n)] > SWEEPS_PORT_ROWS;
+            all->of[all->mechanism_of[n]].wide =
+                width[sprag_leader_of(parent, n)] > SWEEPS_PORT_ROWS;
         }
     }
     for (int i = 0; i < rows; i++) {
