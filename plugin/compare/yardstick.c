@@ -101,7 +101,8 @@ static bool is_driven_contact(const sprag_contact *contact, dJointID joint)
 {
     const sprag_friction *slide = &contact->slide;
     dSurfaceParameters room;
-    return contact->stiffness > 0 || slide->velocity[0] != 0 || slide->velocity[1] != 0 ||
+    const bool moves = slide->velocity[0] != 0 || slide->velocity[1] != 0;
+    return contact->stiffness > 0 || (moves && !contact->on_chords) ||
            (sprag_ode_contact_surface(joint, &room)->mode & dContactMotionN);
 }
 

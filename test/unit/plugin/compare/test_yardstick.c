@@ -68,6 +68,24 @@ START_TEST(energy_is_not_known_under_forces_of_the_program)
 }
 END_TEST
 
+// Contacts of bodies that turn together drive nothing: what they make of energy is known.
+START_TEST(energy_is_known_of_bodies_that_turn_together)
+{
+    double value[SAMPLE_VALUES];
+    dWorldID w = open_world(0);
+    dBodyID body[2] = {add_body(w, 2, 0), add_body(w, 1, 1)};
+    dContact contact = {.geom = {.pos = {0, 0.1, 0.5}, .normal = {0, 0, 1}},
+                        .surface = {.mode = dContactApprox1, .mu = 1}};
+    dJointAttach(dJointCreateContact(w, 0, &contact), body[1], body[0]);
+    dBodySetPosition(body[1], 0, 0.2, 1);
+    dBodySetAngularVel(body[0], 0, 0, 2);
+    dBodySetAngularVel(body[1], 0, 0, 2);
+    measure_step(w, value);
+    ck_assert_double_le(value[SAMPLE_ENERGY_MADE], 1e-12);
+    dWorldDestroy(w);
+}
+END_TEST
+
 // A velocity that something else than a force has changed.
 START_TEST(tells_velocity_without_a_force)
 {
@@ -541,6 +559,7 @@ int main(void)
     Suite *suite = suite_create("yardstick");
     ADD_TESTS_WITH(suite, "all", prepare, teardown, {free_fall_makes_no_energy, 1},
                    {energy_is_not_known_under_forces_of_the_program, 1},
+                   {energy_is_known_of_bodies_that_turn_together, 1},
                    {tells_velocity_without_a_force, 1}, {tells_errors_of_joints, 1},
                    {leaves_motors_out, 1}, {tells_the_share_of_the_cone, 3},
                    {tells_the_residual_of_stock, 2}, {the_residual_is_not_known_under_damping, 1},
