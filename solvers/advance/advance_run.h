@@ -237,6 +237,12 @@ static inline bool advance_is_overlap(const advance_run *run, const advance_poin
     return run->frame->pair[point->pair].overlapped && point->gap < -run->options->epsilon;
 }
 
+// Does push_out.c open its gap, without speed?
+static inline bool advance_is_pushed(const advance_run *run, const advance_point *point)
+{
+    return run->frame->pair[point->pair].overlapped && point->gap < run->target;
+}
+
 // ---- substep.c
 
 // Joint rows and contact points, with the bodies where they are. longest: s, of the sub-step.

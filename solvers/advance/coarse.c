@@ -38,7 +38,7 @@ static void set_target(const advance_projection *p, const advance_point *point,
     const advance_run *run = p->run;
     double missing = run->target - point->gap, step = run->attempt.length;
     bool overlaps = advance_is_overlap(run, point); // push_out.c separates it
-    l->target = overlaps ? 0 : (fmin(missing, 0) + point->dip) / step;
+    l->target = (fmin(missing, 0) + point->dip) / step;
     l->wanted = l->target + p->excess;
     if (!overlaps && missing > advance_gap_tolerance * run->target) {
         l->wanted = l->target += fmax(pushed_rate(p, l), 0);

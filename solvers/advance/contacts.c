@@ -89,15 +89,14 @@ static double bias_of(const advance_run *run, const advance_point *point,
             sprag_contact_rests(&p->problem, contact, slow) ? 1 : advance_kept_yield;
         missing = fmin(missing, kept * yield_of(run, contact, p));
     }
-    missing += run->attempt.ignore_dips ? 0 : point->dip;
+    const bool pushed = advance_is_pushed(run, point);
+    missing = pushed ? 0 : missing;
+    missing += run->attempt.ignore_dips && !pushed ? 0 : point->dip;
     // A dip is not made up for within a sub-step shorter than the shortest: that would take
     // a large velocity. Error control may make all sub-steps that short.
     double shortest = advance_is_controlled(run) ? 1 : run->options->shortest;
     double time = missing > 0 ? fmax(step, shortest * run->frame->step) : step;
     double bias = missing / time;
-    if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
-        bias = 0; // push_out.c separates it, without speed
-    }
     double motion = surface->velocity_normal;
     return motion != 0 ? fmax(bias, motion) : bias;
 }

@@ -86,7 +86,7 @@ static void add_point(impact *m, const advance_point *point, int i)
     sprag_contact_velocity(contact, m->body->velocity, sizeof *m->body, u);
     double approach = motion - dot3(contact->frame[0], u);
     double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
-    bool overlaps = pair->overlapped && point->gap < run->target;
+    bool overlaps = advance_is_pushed(run, point);
     bool closes = !point->speculative || point->gap <= approach * m->problem.step;
     bool is_older = overlaps && -point->gap > approach * run->frame->step;
     bool hits = surface->bounce > 0 && approach > least && closes && !is_older;

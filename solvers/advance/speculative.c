@@ -79,6 +79,15 @@ static double height_at(const advance_near *near, const advance_point *point, in
     return dot3(normal, turned) - sum;
 }
 
+// m, by which the middle of the motion, at this height, is too low. What is pushed out has no level
+// to stay above.
+static double dip_of_middle(const advance_run *run, const advance_point *point, double middle)
+{
+    return advance_is_pushed(run, point)
+               ? 0
+               : fmax(0, 2 * (middle + run->level) - point->gap - run->target);
+}
+
 // m, by which the height at the end, or in the middle, is less than that of straight motion.
 static double dip_along(const advance_run *run, const course *c, const advance_point *point,
                         int carrier)
@@ -87,7 +96,7 @@ static double dip_along(const advance_run *run, const course *c, const advance_p
            rate = advance_rate(c->near, (const double(*)[3])point->at, point->normal);
     double end = point->gap + rate * t - height_at(c->near, point, carrier, c->end);
     double middle = point->gap + 0.5 * rate * t - height_at(c->near, point, carrier, c->middle);
-    return fmax(0, fmax(end, 2 * (middle + run->level) - point->gap - run->target));
+    return fmax(end, dip_of_middle(run, point, middle));
 }
 
 // m, upper bound of what centripetal acceleration, and sliding along a turning body, curve the
@@ -117,8 +126,7 @@ static double dip_of(const advance_run *run, const advance_near *near, const adv
 {
     const sprag_certificate *c = &near->certificate;
     if (largest_curve(run, near) <= advance_straight * run->level) {
-        return fmax(0,
-                    2 * run->level - point->gap - run->target); // as dip_along of straight motion
+        return dip_of_middle(run, point, 0);
     }
     bool blocked =
         c->time > 0 && c->time < INFINITY && c->side >= 0 && !is_round(&near->carried[!c->side]);

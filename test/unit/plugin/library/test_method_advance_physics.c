@@ -700,6 +700,30 @@ START_TEST(still_kinematic_ground_gives_no_energy)
 }
 END_TEST
 
+// What a program has placed flush on the inside of a wall that turns, or overlapping it, gets out,
+// although its way curves into the wall at each step.
+START_TEST(what_overlaps_a_wall_that_turns_gets_out)
+{
+    static const double deep[] = {0, 1e-3}; // m
+    const double radius = 2, speed = 3;
+    scene *s = open_scene("method=advance");
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dGeomID geom = dCreateBox(s->space, 0.1, 2, 2);
+    dBodyID wall = body_at(s, geom, 0, 0, 0);
+    dGeomSetOffsetPosition(geom, radius + 0.05, 0, 0);
+    dBodySetKinematic(wall);
+    dBodySetAngularVel(wall, 0, 0, speed);
+    const double at = radius - 0.1 + deep[_i];
+    dBodyID crate = body_at(s, dCreateBox(s->space, 0.2, 0.2, 0.2), at, 0, 0);
+    dBodySetAngularVel(crate, 0, 0, speed);
+    dBodySetLinearVel(crate, 0, speed * at, 0);
+    run(s, 200);
+    const dReal *x = dBodyGetPosition(crate);
+    ck_assert_double_eq_tol(hypot(x[0], x[1]), radius - 0.1, 1e-5);
+    close_scene(s);
+}
+END_TEST
+
 int main(void)
 {
     start_ode();
@@ -714,7 +738,7 @@ int main(void)
     ADD_TESTS(suite, "edges", {inner_edges_are_not_felt, 12},
               {a_fast_wheel_stays_on_a_flat_mesh, 6}, {nutating_cylinders_stay_above, 3},
               {bodies_rest_on_large_balls, 16}, {a_turning_ball_does_not_throw, 1},
-              {marble_rolls_over_facets, 1});
+              {marble_rolls_over_facets, 1}, {what_overlaps_a_wall_that_turns_gets_out, 2});
     ADD_TESTS(suite, "energy", {no_step_gains_energy, runs ? atoi(runs) : RUNS + 1},
               {still_kinematic_ground_gives_no_energy, 1});
     return run_suite(suite);
