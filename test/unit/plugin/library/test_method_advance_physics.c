@@ -344,6 +344,54 @@ START_TEST(impacts_with_friction_add_no_energy)
 }
 END_TEST
 
+// Adds the angular momentum of a body (kg m^2/s) about the origin.
+static void add_momentum(dBodyID body, dVector3 sum)
+{
+    dMass mass;
+    dVector3 own, orbit;
+    dBodyGetMass(body, &mass);
+    angular_momentum(body, own);
+    dCalcVectorCross3(orbit, dBodyGetPosition(body), dBodyGetLinearVel(body));
+    for (int k = 0; k < 3; k++) {
+        sum[k] += own[k] + mass.mass * orbit[k];
+    }
+}
+
+// Boxes in free space that turn the same way and hit each other keep their angular momentum: what
+// an impact gains by friction is taken from its bounces, and not from the motion as a whole.
+START_TEST(impacts_of_bodies_that_turn_together_keep_their_momentum)
+{
+    chance dice = {29};
+    for (int i = 0; i < 20; i++) {
+        dVector3 before = {0}, after = {0};
+        dBodyID box[2];
+        scene *s = open_scene("method=advance");
+        s->surface.mode = dContactBounce | dContactApprox1;
+        s->surface.bounce = s->surface.mu = 1;
+        dWorldSetGravity(s->world, 0, 0, 0);
+        for (int k = 0; k < 2; k++) {
+            dQuaternion q;
+            box[k] = body_at(s, dCreateBox(s->space, 1, 0.5, 0.4), 1.6 * k, 0, 0);
+            for (int j = 0; j < 4; j++) {
+                q[j] = chance_between(&dice, -1, 1);
+            }
+            dBodySetQuaternion(box[k], q);
+            dBodySetAngularVel(box[k], 1, 2, k ? 4 : 3);
+            dBodySetLinearVel(box[k], k ? -1 : 1, chance_between(&dice, -0.2, 0.2), 0);
+            add_momentum(box[k], before);
+        }
+        run(s, 100);
+        add_momentum(box[0], after);
+        add_momentum(box[1], after);
+        for (int k = 0; k < 3; k++) {
+            ck_assert_double_eq_tol(after[k], before[k], 1e-5);
+        }
+        ck_assert_double_ge(s->touched, 0);
+        close_scene(s);
+    }
+}
+END_TEST
+
 // ---- inner edges
 
 static dBodyID lying_cylinder(scene *s, double yaw)
@@ -734,7 +782,8 @@ int main(void)
               {friction_with_normal_force, 2}, {block_sticks_near_its_bound, 6});
     ADD_TESTS(suite, "restitution", {apex_is_exact, GROUNDS * LENGTHS * MODES},
               {elastic_lattice_keeps_its_energy, 1}, {touching_balls_pass_impacts_on, 3},
-              {long_rows_lose_nothing, 3}, {impacts_with_friction_add_no_energy, 3});
+              {long_rows_lose_nothing, 3}, {impacts_with_friction_add_no_energy, 3},
+              {impacts_of_bodies_that_turn_together_keep_their_momentum, 1});
     ADD_TESTS(suite, "edges", {inner_edges_are_not_felt, 12},
               {a_fast_wheel_stays_on_a_flat_mesh, 6}, {nutating_cylinders_stay_above, 3},
               {bodies_rest_on_large_balls, 16}, {a_turning_ball_does_not_throw, 1},
