@@ -7,6 +7,7 @@
 
 #include "advance_run.h"
 #include "linalg.h"
+#include "pair_contact.h"
 
 static const sprag_collider *collider_of(const advance_run *run, int pair, int side)
 {
@@ -259,26 +260,16 @@ static bool is_level(const advance_run *run, const advance_point *a, const advan
 // Marks the farthest of these points along some directions of their plane.
 static void mark_outermost(const advance_run *run, const int *of, int count, bool *keeps)
 {
-    double along[3], across[3], least = INFINITY;
-    const double *n = run->points.point[of[0]].normal;
-    int axis = 0;
-    for (int k = 0; k < 3; k++) {
-        if (fabs(n[k]) < least) {
-            least = fabs(n[k]);
-            axis = k;
-        }
-    }
-    const double x[3] = {axis == 0, axis == 1, axis == 2};
-    cross3(n, x, along);
-    normalise3(along);
-    cross3(n, along, across);
+    static const double any[3] = {0};
+    double frame[3][3];
+    sprag_contact_frame(run->points.point[of[0]].normal, any, frame);
     for (int d = 0; d < ADVANCE_DIRECTIONS; d++) {
         double turn = (d + 0.3) * (2 * 3.14159265358979323846 / ADVANCE_DIRECTIONS),
                most = -INFINITY;
         int best = of[0];
         for (int i = 0; i < count; i++) {
             const double *at = run->points.point[of[i]].at[0];
-            double far = cos(turn) * dot3(along, at) + sin(turn) * dot3(across, at);
+            double far = cos(turn) * dot3(frame[1], at) + sin(turn) * dot3(frame[2], at);
             if (far > most) {
                 most = far;
                 best = of[i];

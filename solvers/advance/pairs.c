@@ -447,14 +447,9 @@ double advance_least_gap(const advance_run *run, double t)
         const advance_near *near = &run->near[i];
         const sprag_pair *p = &run->frame->pair[i];
         if (p->state != SPRAG_PAIR_DECLINED && !p->overlapped) {
-            sprag_pose pose[2];
             sprag_gap gap;
-            const sprag_gap_query query = {run->options->epsilon, 0};
-            for (int side = 0; side < 2; side++) {
-                sprag_carried_at(&near->carried[side], t, &pose[side]);
-            }
-            const sprag_pose *at[2] = {&pose[0], &pose[1]};
-            if (sprag_gap_find(near->shape, at, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM) {
+            if (sprag_carried_gap(near->carried, t, run->options->epsilon, &gap) !=
+                SPRAG_BAD_PROBLEM) {
                 least = fmin(least, gap.distance);
             }
         }

@@ -181,20 +181,8 @@ static void sort_by_time(sprag_plane *plane[], int count)
 static bool closes_at(const sprag_approach *a, double t)
 {
     double after = fmin(t * (1 + SPRAG_TOI_SOON) + SPRAG_TOI_SOON_LEAST * a->horizon, a->horizon);
-    const sprag_shape *const shape[2] = {a->side[0].shape, a->side[1].shape};
-    const sprag_gap_query query = {.reach = a->level};
-    sprag_approach then = *a;
-    sprag_pose pose[2];
     sprag_gap gap;
-    sprag_approach_at(&then, after, 0);
-    for (int b = 0; b < 2; b++) {
-        const sprag_side *side = &then.side[b];
-        memcpy(pose[b].rotation, side->rotation, sizeof side->rotation);
-        mul33(side->rotation, side->origin, pose[b].position);
-        add_scaled(pose[b].position, 1, side->x, 3);
-    }
-    const sprag_pose *const where[2] = {&pose[0], &pose[1]};
-    return sprag_gap_find(shape, where, &query, NULL, &gap, NULL) == SPRAG_OK && !gap.beyond &&
+    return sprag_carried_gap(a->pair, after, a->level, &gap) == SPRAG_OK && !gap.beyond &&
            gap.distance < a->level;
 }
 
@@ -507,6 +495,7 @@ static void set_approach(const sprag_carried pair[2], const sprag_gap *gap, doub
     for (int b = 0; b < 2; b++) {
         sprag_side_make(&pair[b], gap->beyond ? NULL : gap->point[b], horizon, &a->side[b]);
     }
+    a->pair = pair;
     a->level = level + fmin(SPRAG_TOI_MARGIN * level, (gap->distance - level) / 2);
     a->horizon = horizon;
     a->spin = norm3(a->side[0].velocity + 3) + norm3(a->side[1].velocity + 3);
@@ -519,7 +508,6 @@ static void set_approach(const sprag_carried pair[2], const sprag_gap *gap, doub
 static bool restart_at(const sprag_carried pair[2], double t, sprag_motion motion[2],
                        sprag_carried now[2], sprag_gap *gap)
 {
-    sprag_pose pose[2];
     for (int b = 0; b < 2; b++) {
         now[b] = pair[b];
         if (pair[b].motion) {
@@ -527,12 +515,8 @@ static bool restart_at(const sprag_carried pair[2], double t, sprag_motion motio
             sprag_motion_at(pair[b].motion, t, &motion[b].pose);
             now[b].motion = &motion[b];
         }
-        sprag_carried_at(&now[b], 0, &pose[b]);
     }
-    const sprag_shape *const shape[2] = {pair[0].shape, pair[1].shape};
-    const sprag_pose *const where[2] = {&pose[0], &pose[1]};
-    sprag_gap_query query = {.reach = INFINITY};
-    return sprag_gap_find(shape, where, &query, NULL, gap, NULL) == SPRAG_OK;
+    return sprag_carried_gap(now, 0, INFINITY, gap) == SPRAG_OK;
 }
 
 void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, double level,

@@ -44,4 +44,7 @@ void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, dou
 void sprag_time_of_impact_again(const sprag_carried pair[2], const sprag_gap *gap, double level,
                                 double horizon, sprag_certificate *certificate);
 
+// The gap of the pair at the time t (s); farther shapes than `reach` (m) are beyond.
+sprag_result sprag_carried_gap(const sprag_carried pair[2], double t, double reach, sprag_gap *gap);
+
 #endif

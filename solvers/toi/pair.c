@@ -1,4 +1,5 @@
 // The two shapes of a pair in motion: positions, support points, extents.
+#include "certificate.h"
 #include "toi_constants.h"
 #include "toi_pair.h"
 
@@ -29,6 +30,17 @@ void sprag_turned(const double w[3], double t, const double a[3], double out[3])
     for (int k = 0; k < 3; k++) {
         out[k] = a[k] + sine * wa[k] + 2 * half * half * wwa[k];
     }
+}
+
+sprag_result sprag_carried_gap(const sprag_carried pair[2], double t, double reach, sprag_gap *gap)
+{
+    sprag_pose pose[2];
+    sprag_carried_at(&pair[0], t, &pose[0]);
+    sprag_carried_at(&pair[1], t, &pose[1]);
+    const sprag_shape *const shape[2] = {pair[0].shape, pair[1].shape};
+    const sprag_pose *const where[2] = {&pose[0], &pose[1]};
+    const sprag_gap_query query = {.reach = reach};
+    return sprag_gap_find(shape, where, &query, NULL, gap, NULL);
 }
 
 void sprag_approach_at(sprag_approach *a, double begin, double length)

@@ -42,6 +42,7 @@ typedef struct sprag_plane {
 
 // The pair during the rest of the horizon.
 typedef struct sprag_approach {
+    const sprag_carried *pair; // at the start
     sprag_side side[2];
     double level, horizon, spin; // m, gap to keep; s; rad/s, sum of both spins
     double begin, length;        // s, start and length of the expansion
