@@ -106,14 +106,9 @@ static const double advance_touching_speed = 1e-6;
 
 // ---- one attempt (plan.c)
 
-// Passes of solve, certify and new contacts, and passes without progress. The larger numbers are
-// for an attempt that nothing may end. Larger: fewer stalls, more solves.
-enum {
-    ADVANCE_PASSES = 12,
-    ADVANCE_PATIENCE = 3,
-    ADVANCE_LAST_PASSES = 20,
-    ADVANCE_LAST_PATIENCE = 6
-};
+// Passes of solve, certify and new contacts, and passes without progress. Larger: fewer sub-steps
+// that end early, more solves.
+enum { ADVANCE_PASSES = 12, ADVANCE_PATIENCE = 3 };
 
 // Factor that the safe time must grow by to count as progress.
 static const double advance_progress = 1.1;
@@ -203,8 +198,8 @@ static const double advance_farther = 4;
 
 // ---- slowing down (slow_down.c)
 
-// Rounds in all, and those after which bodies that still block stop.
-enum { ADVANCE_SLOW_ROUNDS = 200, ADVANCE_GENTLE_ROUNDS = 60 };
+// Rounds; what still blocks after them ends the sub-step.
+enum { ADVANCE_SLOW_ROUNDS = 200 };
 
 // Share of the path: bodies that would go less stop. Larger: fewer rounds.
 static const double advance_least_share = 1e-3;

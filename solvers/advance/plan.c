@@ -6,33 +6,39 @@
 
 // A body that rolls from triangle to triangle would have friction on both at once, which brakes it:
 // the sub-step ends where it comes to the next one, unless that is too soon.
-static bool must_wait(const advance_run *run, int pair, double height)
+static bool must_wait(const advance_run *run, int pair)
 {
     const sprag_certificate *c = &run->near[pair].certificate;
-    return isfinite(height) && run->near[pair].triangle >= 0 && c->time > run->floor &&
+    return run->near[pair].triangle >= 0 && c->time > run->floor &&
            c->height > ADVANCE_FACET_BAND * run->options->epsilon;
 }
 
+// m, up to which a pair that blocks becomes a speculative contact.
+static double band_of(const advance_run *run)
+{
+    return ADVANCE_BAND * run->options->epsilon;
+}
+
 // s, from the start of the sub-step, of the first event that ends it: of a pair that blocks from
-// higher than this (m).
-static double first_event(const advance_run *run, double height)
+// higher than the band.
+static double first_event(const advance_run *run)
 {
     double first = run->attempt.length;
     for (int i = 0; i < run->frame->pairs; i++) {
         const advance_near *near = &run->near[i];
         bool ends =
-            !near->closed && near->certificate.height > height && near->certificate.side >= 0;
+            !near->closed && near->certificate.height > band_of(run) && near->certificate.side >= 0;
         first = ends ? fmin(first, near->certificate.time) : first;
     }
     return first;
 }
 
-// Makes speculative contacts of pairs that block from no higher than this (m), and increases the
-// dips of points. false: nothing changed.
-static bool capture_blocking(advance_run *run, double height)
+// Makes speculative contacts of pairs that block from within the band, and increases the dips of
+// points. false: nothing changed.
+static bool capture_blocking(advance_run *run)
 {
     bool changed = false;
-    double until = first_event(run, height);
+    double until = first_event(run);
     for (int i = 0, at = 0; i < run->frame->pairs; i++) {
         const advance_near *near = &run->near[i];
         advance_skip_to_pair(run, i, &at);
@@ -41,7 +47,7 @@ static bool capture_blocking(advance_run *run, double height)
         }
         if (near->closed && advance_update_dips(run, i, &at)) {
             changed = true;
-        } else if (near->certificate.height <= height && !must_wait(run, i, height)) {
+        } else if (near->certificate.height <= band_of(run) && !must_wait(run, i)) {
             if (near->certificate.side < 0) {
                 continue; // it turns too fast for a plane
             }
@@ -71,16 +77,15 @@ static void stop_at_limit(advance_run *run)
 }
 
 // Solves for a length, and finds how long the velocities are safe, `horizon` at most. Pairs that
-// block from no higher than this (m) become speculative contacts, in some passes, as long as the
-// safe time grows.
-static sprag_result attempt(advance_run *run, double length, double horizon, double height)
+// block from within the band become speculative contacts, in some passes, as long as the safe time
+// grows.
+static sprag_result attempt(advance_run *run, double length, double horizon)
 {
-    bool last = isinf(height); // nothing may end the sub-step any more
-    const int most = last ? ADVANCE_LAST_PASSES : ADVANCE_PASSES;
-    const int patience = last ? ADVANCE_LAST_PATIENCE : ADVANCE_PATIENCE;
     double before = 0;
     bool some = false; // only pairs that blocked before have been certified
-    for (int pass = 0, since = 0; pass < most && since < patience; pass++, since++) {
+    advance_begin_attempt(run, length);
+    for (int pass = 0, since = 0; pass < ADVANCE_PASSES && since < ADVANCE_PATIENCE;
+         pass++, since++) {
         sprag_result result = advance_solve(run, length);
         if (result != SPRAG_OK) {
             return result;
@@ -94,7 +99,7 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
             some = false;
         }
         if (run->attempt.safe >= length || run->attempt.failed ||
-            advance_event_work_is_spent(run) || !capture_blocking(run, height)) {
+            advance_event_work_is_spent(run) || !capture_blocking(run)) {
             break;
         }
         if (run->attempt.safe > advance_progress * before) {
@@ -107,18 +112,6 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
     }
     stop_at_limit(run);
     return SPRAG_OK;
-}
-
-// ---- a sub-step that no event ends
-
-// Goes on from the last attempt, of the same length, with speculative contacts at any height.
-static sprag_result attempt_to_end(advance_run *run)
-{
-    if (run->attempt.safe >= run->attempt.length || run->attempt.failed) {
-        return SPRAG_OK;
-    }
-    capture_blocking(run, INFINITY);
-    return attempt(run, run->attempt.length, run->attempt.length, INFINITY);
 }
 
 // ---- a sub-step that an event ends
@@ -160,46 +153,25 @@ static double next_length(const trial *before, const trial *last, const trial *l
     return inside ? next : 0.5 * (low->length + fmin(high->length, high->safe));
 }
 
-static sprag_result end_at_event(advance_run *run, double longest)
+// *longest: in: s; out: of a sub-step that no event may end, where the last attempt does not go
+// through its own.
+static sprag_result plan_exact(advance_run *run, double *longest, bool to_the_end)
 {
-    trial low = {0, 0}, high = {longest, longest}, before = {0, 0};
-    for (int i = 0; i < ADVANCE_LENGTHS && !advance_event_work_is_spent(run); i++) {
+    const double horizon = *longest;
+    trial low = {0, 0}, high = {horizon, horizon}, before = {0, 0};
+    run->attempt.has_guess = false;
+    sprag_result result = attempt(run, horizon, horizon);
+    for (int i = 0; i < ADVANCE_LENGTHS && result == SPRAG_OK && !to_the_end; i++) {
         const trial last = {run->attempt.length, run->attempt.safe};
         *(last.safe < last.length ? &high : &low) = last;
-        if (high.length <= run->floor) {
+        *longest = fmax(low.length, run->floor);
+        if (ends_at_event(run) || run->attempt.failed || high.length <= run->floor ||
+            advance_event_work_is_spent(run)) {
             break;
         }
         double next = fmax(next_length(&before, &last, &low, &high, room_of(run)), run->floor);
         before = last;
-        advance_begin_attempt(run, next);
-        sprag_result result = attempt(run, next, longest, ADVANCE_BAND * run->options->epsilon);
-        if (result != SPRAG_OK || run->attempt.failed || ends_at_event(run)) {
-            return result;
-        }
-    }
-    // Forces must not act for longer than bodies move.
-    if (advance_event_work_is_spent(run) || run->attempt.safe >= run->attempt.length) {
-        return SPRAG_OK;
-    }
-    advance_begin_attempt(run, fmax(low.length, run->floor));
-    sprag_result result = attempt(run, run->attempt.length, run->attempt.length,
-                                  ADVANCE_BAND * run->options->epsilon);
-    return result == SPRAG_OK ? attempt_to_end(run) : result;
-}
-
-static sprag_result plan_exact(advance_run *run, double longest, bool to_the_end)
-{
-    run->attempt.has_guess = false;
-    advance_begin_attempt(run, longest);
-    sprag_result result = attempt(run, longest, longest, ADVANCE_BAND * run->options->epsilon);
-    if (result == SPRAG_OK && run->attempt.safe < longest && !run->attempt.failed) {
-        bool whole = to_the_end || longest <= run->floor;
-        result = whole ? attempt_to_end(run) : end_at_event(run, longest);
-    }
-    double least = fmin(run->options->shortest * run->frame->step, run->attempt.length);
-    bool blocked = run->attempt.safe < least && !run->attempt.at_limit;
-    if (result == SPRAG_OK && blocked && !advance_is_coarse(run)) {
-        advance_slow_down(run);
+        result = attempt(run, next, horizon);
     }
     return result;
 }
@@ -261,18 +233,16 @@ sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
     run->longest = fmin(run->longest, longest);
     run->floor = fmin(run->floor, longest);
     if (!advance_is_coarse(run)) {
-        result = plan_exact(run, longest, to_the_end);
-        bool complete = run->attempt.safe >= run->attempt.length;
-        if (result != SPRAG_OK || complete || !advance_is_coarse(run)) {
+        result = plan_exact(run, &longest, to_the_end);
+        if (result != SPRAG_OK || run->attempt.safe >= run->attempt.length || ends_at_event(run)) {
             return result;
         }
-        run->floor = advance_whole_share * run->left; // all that is left is planned at once
-        longest = advance_part_of_swing(run, run->left);
-        run->floor = fmin(run->floor, longest);
-        result = advance_look(run, longest);
-        if (result != SPRAG_OK) {
-            return result;
+        if (advance_is_coarse(run)) { // all that is left is planned at once
+            run->floor = advance_whole_share * run->left;
+            longest = advance_part_of_swing(run, run->left);
+            run->floor = fmin(run->floor, longest);
+            result = advance_look(run, longest);
         }
     }
-    return plan_coarse(run, longest);
+    return result == SPRAG_OK ? plan_coarse(run, longest) : result;
 }

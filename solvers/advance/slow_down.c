@@ -41,8 +41,8 @@ static double approach_of(const advance_near *near, int side, const double *at,
 static void parts_of(const advance_run *run, const advance_near *near, double part[2])
 {
     const sprag_certificate *c = &near->certificate;
-    double allowed = advance_gap_share * fmax(0, c->height - run->level) / run->attempt.length,
-           a[2];
+    double a[2];
+    double allowed = advance_gap_share * fmax(0, c->height - run->level) / run->attempt.length;
     double both =
         advance_time_share * c->time / run->attempt.length; // safe, unless other pairs block
     part[0] = part[1] = both;
@@ -66,14 +66,12 @@ static void parts_of(const advance_run *run, const advance_near *near, double pa
     }
 }
 
-static bool slow_pair(advance_run *run, int pair, bool stand, bool *moved)
+static bool slow_pair(advance_run *run, int pair, bool *moved)
 {
     const sprag_frame *frame = run->frame;
-    double part[2] = {0, 0};
+    double part[2];
     bool slower = false;
-    if (!stand) {
-        parts_of(run, &run->near[pair], part);
-    }
+    parts_of(run, &run->near[pair], part);
     for (int side = 0; side < 2; side++) {
         int body = frame->collider[frame->pair[pair].collider[side]].body;
         if (body != SPRAG_STATIC && frame->body[body].mass > 0 && run->attempt.share[body] > 0 &&
@@ -92,11 +90,11 @@ void advance_slow_down(advance_run *run)
     run->attempt.slowed_pair = run->attempt.blocking;
     for (int round = 0; round < ADVANCE_SLOW_ROUNDS && run->attempt.safe < run->attempt.length;
          round++) {
-        bool slower = false, stand = round >= ADVANCE_GENTLE_ROUNDS || advance_is_spent(run);
+        bool slower = false;
         memset(moved, 0, (size_t)run->frame->bodies * sizeof *moved);
         for (int i = 0; i < run->frame->pairs; i++) {
             if (run->near[i].certificate.time < run->attempt.length) {
-                slower |= slow_pair(run, i, stand, moved);
+                slower |= slow_pair(run, i, moved);
             }
         }
         if (!slower) {

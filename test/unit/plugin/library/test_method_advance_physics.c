@@ -612,7 +612,7 @@ START_TEST(marble_rolls_over_facets)
         time += STEP;
         turned += remainder(atan2(x[1], x[0]) - turned, 2 * M_PI);
     }
-    ck_assert_double_eq_tol(time, 14.32, 0.8);
+    ck_assert_double_eq_tol(time, 14.32, 0.4);
     close_scene(s);
     dGeomTriMeshDataDestroy(data);
 }
