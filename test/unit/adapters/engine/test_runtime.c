@@ -37,10 +37,30 @@ START_TEST(lists_are_known_by_neighbours)
 }
 END_TEST
 
+static int touches_nowhere(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
+{
+    (void)a, (void)b, (void)flags, (void)contact, (void)skip;
+    return 0;
+}
+
+// Either way round, of the first class, too.
+START_TEST(replaced_colliders_are_known)
+{
+    start_ode();
+    ck_assert_ptr_null(sprag_ode_unsupported());
+    dGeomID ball = dCreateSphere(NULL, 1), box = dCreateBox(NULL, 1, 1, 1);
+    ck_assert(!sprag_ode_is_overridden(ball, box));
+    sprag_ode_override_collider(dSphereClass, dBoxClass, touches_nowhere);
+    ck_assert(sprag_ode_is_overridden(ball, box) && sprag_ode_is_overridden(box, ball));
+    ck_assert(!sprag_ode_is_overridden(ball, ball) && !sprag_ode_is_overridden(box, box));
+    dCloseODE();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("runtime");
     ADD_TESTS(suite, "all", {the_running_ode_is_the_known_one, 1},
-              {lists_are_known_by_neighbours, 1});
+              {lists_are_known_by_neighbours, 1}, {replaced_colliders_are_known, 1});
     return run_suite(suite);
 }
