@@ -397,6 +397,19 @@ START_TEST(tumbling_box_gains_nothing)
 }
 END_TEST
 
+// Without a CFM there is no stiffness that ERP and CFM would give.
+START_TEST(box_rests_without_cfm)
+{
+    scene s = open_scene(steps[_i], 0.5, 0);
+    dWorldSetCFM(s.world, 0);
+    s.floor = add_floor(s.space, PLANE);
+    dBodyID box = add_box(&s, 0.2, 0.2, 0.1, 0, 0.05);
+    run(&s, 0.2);
+    ck_assert_double_eq_tol(dBodyGetPosition(box)[2], 0.05, 1e-9);
+    close_scene(&s);
+}
+END_TEST
+
 // ---- several
 
 START_TEST(stack_stands)
@@ -549,7 +562,8 @@ static Suite *rigid_suite(void)
               {ball_slides_then_rolls, FLOORS * STEPS}, {rolling_friction_slows_a_ball, STEPS},
               {tall_box_tips, STEPS}, {disc_rolls, 2 * STEPS}, {wheel_rolls_over_edges, 2 * STEPS},
               {box_falls_flat, FLOORS * STEPS}, {tumbling_box_gains_nothing, STEPS},
-              {nothing_passes_a_sheet, 2 * STEPS}, {box_crosses_edges_of_hills, STEPS});
+              {nothing_passes_a_sheet, 2 * STEPS}, {box_crosses_edges_of_hills, STEPS},
+              {box_rests_without_cfm, STEPS});
     ADD_TESTS(suite, "several", {stack_stands, STEPS}, {upper_box_slides_on_the_lower_one, STEPS},
               {hinged_ball_rests, STEPS}, {feedback_is_the_change_of_momentum, STEPS});
     return suite;
