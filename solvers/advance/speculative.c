@@ -99,22 +99,33 @@ static double dip_along(const advance_run *run, const course *c, const advance_p
     return fmax(end, dip_of_middle(run, point, middle));
 }
 
+// m, of a side, from where the other body may touch: a round one is followed no deeper than that
+// (height_at).
+static double reach_of(const advance_near *near, int side)
+{
+    const double other = near->radius[!side];
+    return is_round(&near->carried[side]) && other > 0 ? fmin(near->radius[side], other)
+                                                       : near->radius[side];
+}
+
 // m, upper bound of what centripetal acceleration, and sliding along a turning body, curve the
-// motion of the pair by within the sub-step.
+// motion of the pair by within the sub-step. The surface of a ball stays where it is as it turns.
 static double largest_curve(const advance_run *run, const advance_near *near)
 {
     double turn = 0, curve = 0, slide[3] = {0, 0, 0};
     for (int side = 0; side < 2; side++) {
-        const sprag_motion *motion = near->carried[side].motion;
-        if (motion) {
-            double w = norm3(motion->velocity + 3);
+        const sprag_carried *carried = &near->carried[side];
+        const bool stays =
+            carried->shape->kind == SPRAG_SPHERE && norm3(carried->mount.position) == 0;
+        if (carried->motion) {
+            double w = stays ? 0 : norm3(carried->motion->velocity + 3);
             turn += w;
-            curve += w * w * near->radius[side];
-            add_scaled(slide, side ? -1 : 1, motion->velocity, 3);
+            curve += w * w * reach_of(near, side);
+            add_scaled(slide, side ? -1 : 1, carried->motion->velocity, 3);
         }
     }
     for (int side = 0; side < 2; side++) {
-        curve += near->carried[side].motion ? turn * turn * near->radius[side] : 0;
+        curve += near->carried[side].motion ? turn * turn * reach_of(near, side) : 0;
     }
     return (curve + 2 * turn * norm3(slide)) * run->attempt.length * run->attempt.length;
 }

@@ -551,31 +551,28 @@ START_TEST(bodies_rest_on_large_balls)
 }
 END_TEST
 
-// A cylinder lies on a kinematic ball of 5 m that turns at 10 rad/s under it.
+// A cylinder falls onto a kinematic ball of 5 m that turns at 10 rad/s under it. Its surface stays
+// where it is, whatever the speed of its points.
 START_TEST(a_turning_ball_does_not_throw)
 {
     const double R = 5, r = 0.05;
     scene *s = open_scene("method=advance");
     dMass mass;
-    s->length = 1 / 60.0;
     s->surface.mu = 0.5;
     dBodyID ground = add_ball(s, 0, 0, 0, R);
     dBodySetKinematic(ground);
     dBodySetAngularVel(ground, 0, 10, 0);
-    dBodyID body = body_at(s, dCreateCylinder(s->space, r, 2 * r), 0, 0, R + r + 1e-3);
+    dBodyID body = body_at(s, dCreateCylinder(s->space, r, 2 * r), 0, 0, R + r + 1e-3 + 2e-4 * _i);
     dMassSetBoxTotal(&mass, 1, 2 * r, 2 * r, 2 * r);
     dBodySetMass(body, &mass);
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 100; i++) {
         step(s);
-        ck_assert_double_lt(norm3(dBodyGetPosition(body)) - R - r, 0.5);
+        ck_assert_double_lt(norm3(dBodyGetPosition(body)) - R - r, 0.1);
     }
     close_scene(s);
 }
 END_TEST
 
-// A marble rolls two and a half turns down a groove of 1000 pairs of triangles. Facets come so
-// often that friction on two at once would brake it. Stock ODE at steps of 0.5 ms: 14.32 s; at 10
-// ms 42 s.
 START_TEST(marble_rolls_over_facets)
 {
     enum { FACETS = 1000 };
@@ -786,7 +783,7 @@ int main(void)
               {impacts_of_bodies_that_turn_together_keep_their_momentum, 1});
     ADD_TESTS(suite, "edges", {inner_edges_are_not_felt, 12},
               {a_fast_wheel_stays_on_a_flat_mesh, 6}, {nutating_cylinders_stay_above, 3},
-              {bodies_rest_on_large_balls, 16}, {a_turning_ball_does_not_throw, 1},
+              {bodies_rest_on_large_balls, 16}, {a_turning_ball_does_not_throw, 12},
               {marble_rolls_over_facets, 1}, {what_overlaps_a_wall_that_turns_gets_out, 2});
     ADD_TESTS(suite, "energy", {no_step_gains_energy, runs ? atoi(runs) : RUNS + 1},
               {still_kinematic_ground_gives_no_energy, 1});
