@@ -216,12 +216,12 @@ bool sprag_contact_rests(const sprag_problem *problem, const sprag_contact *cont
 }
 
 // The turn (rad/s) that two bodies have in common: the faster one's, as far as the other turns with
-// it. false: none.
+// it. false: none, or one whose fourth power is no number.
 static bool common_turn(const double w0[3], const double w1[3], double turn[3])
 {
     const double *faster = dot3(w1, w1) > dot3(w0, w0) ? w1 : w0;
     const double both = dot3(w0, w1), square = dot3(faster, faster);
-    const bool any = both > 0 && isfinite(square);
+    const bool any = both > 0 && isfinite(square * square);
     for (int k = 0; k < 3 && any; k++) {
         turn[k] = both / square * faster[k];
     }
@@ -235,19 +235,20 @@ void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, dou
                              bool by_angle)
 {
     const int *of = contact->body;
-    double w[3], between[3], turned[3], bent[3], chord[3];
+    double w[3], between[3], turned[3], chord[3];
     if (of[0] != SPRAG_STATIC && of[1] != SPRAG_STATIC &&
         common_turn(body[of[0]].velocity + 3, body[of[1]].velocity + 3, w)) {
-        const double half = 0.5 * step * norm3(w), sine = half > 0 ? sin(half) / half : 1;
-        const double a = by_angle ? sine * cos(half) : 1 / (1 + half * half);
-        const double b = 0.5 * (by_angle ? sine * sine : a);
+        const double square = 0.25 * step * step * dot3(w, w), half = sqrt(square);
+        const double sine = half > 0 ? sin(half) / half : 1;
+        const double share = by_angle ? 1 : 1 / (1 + square); // of both terms below
+        const double bend = by_angle ? 0.5 * step * sine * sine : 0.5 * step;
+        const double lost = by_angle ? 1 - sine * cos(half) : square;
         subtract3(contact->arm[0], contact->arm[1], between);
         cross3(w, between, turned);
+        cross3(w, turned, chord);
         for (int k = 0; k < 3; k++) {
-            bent[k] = b * step * turned[k];
+            chord[k] = share * (bend * chord[k] - lost * turned[k]);
         }
-        cross3(w, bent, chord);
-        add_scaled(chord, a - 1, turned, 3);
         contact->on_chords = contact->slide.velocity[0] == 0 && contact->slide.velocity[1] == 0;
         for (int k = 0; k < 2; k++) {
             contact->slide.velocity[k] -= dot3(contact->frame[1 + k], chord);

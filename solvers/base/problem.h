@@ -117,7 +117,7 @@ void sprag_contact_velocity(const sprag_contact *contact, const double *velocity
                             double u[3]);
 
 // Friction against slip from the chords that the contact's points go in a step (s), and not from
-// the tangents: a body that rests on one that turns would go outwards by h w^2 r / 2 otherwise, h
+// the tangents: a body that rests on one that turns would go outwards at h w^2 r / 2 otherwise, h
 // being the step and r the distance of the bodies. Where the chords open the contact, the bodies
 // may come as much nearer, so that they keep it. body: of the problem, with the velocities before
 // the step. by_angle: the step turns bodies by h w, and not by Cayley's map. Adds to slide.velocity
