@@ -40,12 +40,17 @@ sprag_scales sprag_stribeck_scales(const sprag_problem *problem,
                                                         options->stiction_at_rest)};
 }
 
-// |slip| of a cone, m/s, in the metric of its shape, where the system is placed.
-static double slip_of(const sprag_system *system, int point, const sprag_cone *cone)
+// |slip| of a cone, m/s, in the metric of its shape, where the system is placed. What has gone
+// along a chord goes along the next one after the turn: the bend of the last one is the other way.
+static double slip_of(const sprag_system *system, int point, const sprag_cone *cone,
+                      const sprag_contact *contact)
 {
+    const bool on_chord = contact->on_chords && cone->first < SPRAG_ROLL;
     double sum = 0;
     for (int k = 0; k < cone->axes; k++) {
-        double u = cone->shape[k] * system->slip[point][cone->first + k] / cone->of_stiction;
+        const int row = cone->first + k;
+        double bend = on_chord ? 2 * contact->slide.velocity[row - SPRAG_SLIDE] : 0;
+        double u = cone->shape[k] * (system->slip[point][row] + bend) / cone->of_stiction;
         sum += u * u;
     }
     return sqrt(sum);
@@ -62,7 +67,7 @@ static void set_stiction(sprag_system *system, const sprag_problem *problem, spr
     for (int i = 0; i < system->points; i++) {
         const sprag_point *point = &system->point[i];
         for (int c = point->cone; c < point->cone + point->cones; c++) {
-            system->cone[c].stiction = slip_of(system, i, &system->cone[c]);
+            system->cone[c].stiction = slip_of(system, i, &system->cone[c], &problem->contact[i]);
             scales->fastest = fmax(scales->fastest, system->cone[c].stiction);
         }
     }

@@ -612,7 +612,7 @@ START_TEST(a_crate_on_a_turntable_stays)
         step_ride(&r, tables[_i].step);
     }
     ck_assert_double_eq_tol(dBodyGetAngularVel(r.slab)[2] / speed, 1, 1e-4);
-    close_ride(&r, 2e-3);
+    close_ride(&r, 1e-3);
 }
 END_TEST
 
