@@ -253,8 +253,11 @@ void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, dou
         for (int k = 0; k < 2; k++) {
             contact->slide.velocity[k] -= dot3(contact->frame[1 + k], chord);
         }
-        if (!contact->rebounds) {
-            contact->bias -= fmax(0, dot3(contact->frame[0], chord));
+        const double opens = dot3(contact->frame[0], chord), way = norm3(turned);
+        if (opens > 0 && !contact->rebounds) {
+            double slip[3]; // what slides as fast as the turn does not turn with it
+            sprag_contact_velocity(contact, body[0].velocity, sizeof *body, slip);
+            contact->bias -= opens * sprag_larger(0, 1 - norm3(slip) / way);
         }
     }
 }

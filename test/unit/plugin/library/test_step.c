@@ -833,7 +833,7 @@ static const struct {
     {"pile:20:3", "method=stribeck"}, // its contacts and islands are most before step 1000
     {"heavy", "method=stribeck"},
     {"stack", "effort=exact"},
-    {"pile:20:3", "stribeck.direct_work=0"},
+    {"pile:20:2", "stribeck.direct_work=0"},
     {"stack", "method=ess"},
     {"bounce", "method=ess"},
 };

@@ -334,6 +334,33 @@ START_TEST(what_does_not_move_on_another_rests)
 }
 END_TEST
 
+// ---- chords
+
+// Body 0 on body 1, 1 m apart along the normal, both with the turn w across it. What goes with body
+// 1 moves away from it by the bend of its way, and may come as much nearer; what slides on it as
+// fast as it turns, as wheels that rub, stays as it is.
+START_TEST(a_turn_opens_contacts_of_what_goes_with_it)
+{
+    static const double w = 2, step = 0.01;
+    static const double along[] = {1, 0.5, 0}; // of the way that goes with body 1
+    for (int i = 0; i < 3; i++) {
+        open_scene(&s);
+        add_cube(&s, 1);
+        add_cube(&s, 1);
+        sprag_contact *contact = add_contact(&s, 0, 1, (double[]){0, 0, 1});
+        contact->arm[0][2] = -0.5, contact->arm[1][2] = 0.5;
+        s.body[0].velocity[4] = s.body[1].velocity[4] = w;
+        s.body[0].velocity[0] = along[i] * w;
+        sprag_contact_on_chords(contact, s.body, step, true);
+        ck_assert_double_eq_tol(contact->bias, -along[i] * 0.5 * step * w * w, 1e-5);
+        contact->bias = 0;
+        contact->rebounds = true;
+        sprag_contact_on_chords(contact, s.body, step, true);
+        ck_assert_double_eq(contact->bias, 0);
+    }
+}
+END_TEST
+
 // ---- results
 
 START_TEST(every_result_has_a_name)
@@ -461,6 +488,7 @@ int main(void)
     ADD_TESTS(suite, "wrench", {wrench_of_a_contact_by_hand, 1},
               {wrench_has_the_power_of_the_force, 10});
     ADD_TESTS(suite, "rest", {what_does_not_move_on_another_rests, COUNT(motions)});
+    ADD_TESTS(suite, "chords", {a_turn_opens_contacts_of_what_goes_with_it, 1});
     ADD_TESTS_WITH(suite, "scratch", NULL, free_scratch, {scratch_is_aligned_zeroed_and_apart, 1},
                    {scratch_joins_its_chunks_and_stops_growing, 1},
                    {scratch_keeps_what_was_taken_when_it_grows, 1},
