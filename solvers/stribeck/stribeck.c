@@ -318,7 +318,8 @@ static double least_change(const sprag_problem *problem)
 }
 
 // Velocities and forces before the step. SPRAG_OK: they balance as well as known forces do that
-// need no update, and no body loses more momentum: it would lose it in every step, however large
+// need no update, and no body loses more momentum than these leave in all bodies together, as if
+// all were like the one that the step changes least: it would lose it in every step, however large
 // the loads of others are. Nothing is assembled for it.
 static sprag_result keep(const sprag_problem *problem, const sprag_stribeck_options *options,
                          sprag_best *best)
@@ -343,8 +344,9 @@ static sprag_result keep(const sprag_problem *problem, const sprag_stribeck_opti
     const bool swept = options->memory->last == SPRAG_STRATEGY_GAUSS_SEIDEL;
     const double share = swept ? STRIBECK_FORCE_KNOWN : 1; // or the decay of an exact solve stops
     const double most = share * STRIBECK_FORCE_KNOWN * options->tolerance;
+    const double lost = most * sqrt(count_moving(problem)) * least_change(problem);
     const sprag_residual found = sprag_best_measure(best);
-    if (!(found.relative <= most && found.momentum <= most * least_change(problem))) {
+    if (!(found.relative <= most && found.momentum <= lost)) {
         return SPRAG_NOT_CONVERGED;
     }
     sprag_best_take(best, &found, &kept);
