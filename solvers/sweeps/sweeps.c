@@ -85,36 +85,46 @@ static void colour(const sweeps *s, bool linked, uint64_t *used, unsigned char *
         if (s->is_single[i] || is_linked(s, body) != linked) {
             continue;
         }
-        int mover[2] = {mover_of(s, body[0]), mover_of(s, body[1])};
-        uint64_t taken = 0;
-        for (int side = 0; side < 2; side++) {
-            taken |= mover[side] != s->nodes ? used[mover[side]] : 0;
-        }
-        int c = ~taken ? __builtin_ctzll(~taken) : COLOURS;
-        for (int side = 0; side < 2; side++) {
-            used[mover[side]] |= c < COLOURS ? (uint64_t)1 << c : 0;
-        }
+        int a = mover_of(s, body[0]), b = mover_of(s, body[1]);
+        uint64_t may = ~(used[a] | used[b]), first = may & -may;
+        int c = may ? __builtin_ctzll(may) : COLOURS;
+        used[a] |= first, used[b] |= first;
+        used[s->nodes] = 0; // static
         of[i] = (unsigned char)c;
         count[c]++;
     }
 }
 
-// Places in batches: those of one colour share no mover. Contacts without a colour have batches of
-// their own.
-static void place(sweeps *s, bool linked, uint64_t *used, unsigned char *of, int *at)
+// Batches of so many contacts of a colour. Those without a colour have batches of their own.
+static int batches_of(int colour, int count)
 {
-    int count[COLOURS + 1] = {0}, next[COLOURS + 1];
-    colour(s, linked, used, of, count);
-    for (int c = 0; c < COLOURS && count[c] > 0; c++) { // none is used after one that is not
-        next[c] = BATCH_LANES * s->batches;
-        s->batches += (count[c] + BATCH_LANES - 1) / BATCH_LANES;
+    return colour < COLOURS ? (count + BATCH_LANES - 1) / BATCH_LANES : count;
+}
+
+// Places in batches: those of one colour share no mover. Contacts without mechanisms fill what
+// those with mechanisms leave of the batches of their colour; the batches of the rest come first.
+static void place(sweeps *s, uint64_t *used, unsigned char *of, int *at)
+{
+    int count[2][COLOURS + 1] = {{0}}, next[2][COLOURS + 1], filled[COLOURS + 1];
+    colour(s, true, used, of, count[1]);
+    colour(s, false, used, of, count[0]);
+    for (int c = 0; c <= COLOURS; c++) {
+        int spare = c < COLOURS ? BATCH_LANES * batches_of(c, count[1][c]) - count[1][c] : 0;
+        filled[c] = spare < count[0][c] ? spare : count[0][c];
+        next[0][c] = BATCH_LANES * s->batches;
+        s->batches += batches_of(c, count[0][c] - filled[c]);
     }
-    next[COLOURS] = BATCH_LANES * s->batches;
-    s->batches += count[COLOURS];
+    s->free_batches = s->batches;
+    for (int c = 0; c <= COLOURS; c++) {
+        next[1][c] = BATCH_LANES * s->batches;
+        s->batches += batches_of(c, count[1][c]);
+    }
     for (int i = 0; i < s->problem->contacts; i++) {
-        if (!s->is_single[i] && is_linked(s, s->problem->contact[i].body) == linked) {
-            at[i] = next[of[i]];
-            next[of[i]] += of[i] < COLOURS ? 1 : BATCH_LANES;
+        if (!s->is_single[i]) {
+            bool with = is_linked(s, s->problem->contact[i].body) || filled[of[i]]-- > 0;
+            int *to = &next[with][of[i]];
+            at[i] = *to;
+            *to += of[i] < COLOURS ? 1 : BATCH_LANES;
         }
     }
 }
@@ -139,12 +149,7 @@ static bool take_batches(sweeps *s, sprag_scratch *scratch)
     if (scratch->failed) {
         return false;
     }
-    place(s, false, used, of, at);
-    s->free_batches = s->batches;
-    if (s->mechanisms->count > 0) {
-        memset(used, 0, (size_t)movers * sizeof *used);
-        place(s, true, used, of, at);
-    }
+    place(s, used, of, at);
     s->batch = SPRAG_TAKE_RAW(scratch, s->batches, batch);
     s->link = SPRAG_TAKE(scratch, s->batches - s->free_batches, batch_link);
     s->port = SPRAG_TAKE_RAW(scratch, 2 * ((long)contacts + s->problem->rows + s->single_rows),
