@@ -58,11 +58,10 @@ static void dot_series(const sprag_series3 *f, const sprag_series3 *g, sprag_ser
 }
 
 // The part of the expansion, at most `until`, during which the vertices of side b stay on their own
-// side. other: the other edge as b sees it (world axes at the start). e and r: its own edge. extra:
-// m times |N|, how far a vertex may be behind the plane.
+// side. other: the other edge as b sees it (world axes at the start). e and r: its own edge.
 static double safe_part_behind(const sprag_approach *a, sprag_plane *plane, int b,
                                const double r[3], const double e[3], const sprag_series3 *other,
-                               double sign, double extra, double until)
+                               double sign, double until)
 {
     const sprag_side *side = &a->side[b];
     const sprag_shape *shape = side->shape;
@@ -80,7 +79,7 @@ static double safe_part_behind(const sprag_approach *a, sprag_plane *plane, int 
     turned.remainder = other->remainder;
     mul33_transposed(side->rotation, r, local_r);
     double change = sprag_series_change(&turned), height = norm3(turned.c[0]);
-    double allowed = SPRAG_TOI_SLACK * side->reach * height + extra;
+    double allowed = SPRAG_TOI_SLACK * side->reach * height;
     for (int i = 0; i < vertices; i++) {
         if (i == plane->end[b][0] || i == plane->end[b][1]) {
             continue;
@@ -180,16 +179,6 @@ static void square_normal(const crossing *c, sprag_series *q)
     }
 }
 
-// Lower bound of |N|, from its square.
-static double least_normal(const sprag_series *q)
-{
-    double least = q->c[0] - q->remainder;
-    for (int i = 1; i < SPRAG_TERMS; i++) {
-        least -= fabs(q->c[i]);
-    }
-    return least > 0 ? sqrt(least) : 0;
-}
-
 static void set_crossing_point(const sprag_approach *a, const crossing *c, sprag_plane *plane)
 {
     const sprag_side *side = a->side;
@@ -206,11 +195,7 @@ static void set_crossing_point(const sprag_approach *a, const crossing *c, sprag
     }
 }
 
-// The part of the expansion during which the edges stay apart by the level plus `extra` (m) and the
-// vertices of either side stay behind the plane, except for half of `extra`. behind: a vertex ends
-// it, not the edges.
-static double safe_part_edges(const sprag_approach *a, sprag_plane *plane, double extra,
-                              bool *behind)
+double sprag_crossing_safe_part(const sprag_approach *a, sprag_plane *plane)
 {
     const sprag_side *side = a->side;
     crossing c;
@@ -230,38 +215,18 @@ static double safe_part_edges(const sprag_approach *a, sprag_plane *plane, doubl
         }
         root = (sprag_series){.c = {1}};
     }
-    sprag_series_add(&f, -a->level - radii - extra, &root);
-    double until = sprag_series_positive(&f, 1), edges = until;
+    sprag_series_add(&f, -a->level - radii, &root);
+    double until = sprag_series_positive(&f, 1);
     if (until < 1) {
         set_crossing_point(a, &c, plane);
     }
     if (until > 0) { // e x other is along N for either: eA x eB, and eB x eA on the other side
-        const double share = extra / 2 * least_normal(&q);
         sprag_turning back;
         sprag_series3 alpha;
         sprag_turning_set(c.w[0], c.w[1], &back);
         sprag_turning_apply(&back, c.e[0], &alpha);
-        until = safe_part_behind(a, plane, 0, c.r[0], c.e[0], &c.other, plane->sign, share, until);
-        until = safe_part_behind(a, plane, 1, c.r[1], c.e[1], &alpha, plane->sign, share, until);
-    }
-    *behind = until < edges;
-    return until;
-}
-
-// When faces lie on each other, or nearly so, vertices may be slightly behind the plane of those
-// edges that will be nearest; then a plane is tried that allows for it.
-double sprag_crossing_safe_part(const sprag_approach *a, sprag_plane *plane)
-{
-    sprag_plane other = *plane;
-    bool behind = false;
-    double until = safe_part_edges(a, plane, 0, &behind);
-    if (!behind || !(plane->apart > a->level)) {
-        return until;
-    }
-    double later = safe_part_edges(a, &other, (plane->apart - a->level) / 2, &behind);
-    if (later > until) {
-        *plane = other;
-        return later;
+        until = safe_part_behind(a, plane, 0, c.r[0], c.e[0], &c.other, plane->sign, until);
+        until = safe_part_behind(a, plane, 1, c.r[1], c.e[1], &alpha, plane->sign, until);
     }
     return until;
 }
@@ -384,8 +349,7 @@ bool sprag_crossing_place(const sprag_approach *a, sprag_plane *plane)
         plane->normal[k] *= plane->sign;
         between[k] = r[0][k] - r[1][k] + a->side[0].x[k] - a->side[1].x[k];
     }
-    plane->apart = dot3(plane->normal, between) - radii;
-    return plane->apart >= a->level;
+    return dot3(plane->normal, between) - radii >= a->level;
 }
 
 int sprag_crossings_find(const sprag_approach *a, const double normal[3],
@@ -431,7 +395,7 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
             int at = sprag_insert(near, &found, SPRAG_CROSSINGS, -apart, plane, sizeof *plane);
             if (at < SPRAG_CROSSINGS) {
                 sprag_plane *to = &plane[at];
-                *to = (sprag_plane){.crossing = true, .carrier = -1, .sign = sign, .apart = apart};
+                *to = (sprag_plane){.crossing = true, .carrier = -1, .sign = sign};
                 memcpy(to->end[0], edge[0][i], sizeof edge[0][i]);
                 memcpy(to->end[1], edge[1][j], sizeof edge[1][j]);
                 memcpy(to->normal, n, sizeof n);

@@ -34,7 +34,6 @@ typedef struct sprag_plane {
     double support;   // m, farthest r of the carrier along the plane, towards the other shape
     int end[2][2]; // crossing: vertices of the two edges; SPRAG_NO_VERTEX: the axis of a cylinder
     double sign;   // crossing: 1 or -1, of eA x eB as normal into shape 0
-    double apart;  // m, crossing: distance of the edges at t = 0
     double time;   // s, the plane separates the shapes so long
     int side;      // the shape whose point ends it, set by the safe_part functions
     double point[2][3]; // m, r in the axes of the shapes: that point, and one of the plane
