@@ -83,8 +83,7 @@ static const double advance_straight = 1e-6;
 // ---- flight (flight.c)
 
 // rad within the sub-step: a tumbling body that turns farther turns about its angular velocity in
-// the middle, and one that a joint swings gets more sub-steps. Below half a turn, so that the turn
-// has one axis.
+// the middle. Below half a turn, so that the turn has one axis.
 static const double advance_farthest_turn = 2.5;
 
 // ---- swings (swings.c)

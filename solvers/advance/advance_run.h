@@ -165,7 +165,6 @@ typedef struct advance_run {
     double time, left;                        // s, done and to go
     double floor;                             // s, no sub-step is planned shorter
     double longest;                           // s, that the sub-step may take
-    double last_clock;                        // s, that the last one took
     int stalls;                               // sub-steps that stalled
     bool settling;                            // slow at the start of the frame
     double work_given, work_left, exact_left; // of the frame, and of what locates events
@@ -349,8 +348,7 @@ void advance_share_active(advance_run *run);
 // motion. NO_MEMORY; or OK, also with attempt.failed.
 sprag_result advance_solve(advance_run *run, double length);
 
-// Sets the attempt's motion from its velocities and the push.
-void advance_set_motion(advance_run *run);
+// Sets the attempt's motion of a body from its velocity and the push.
 void advance_set_motion_of(advance_run *run, int body);
 
 // kg m^2/s^2: a' M b of a body's velocities.
@@ -369,8 +367,8 @@ sprag_result advance_plan(advance_run *run, double longest, bool to_the_end);
 
 // ---- swings.c
 
-// s: equal parts of a time, in which no body that a joint swings turns too far, as long as
-// sub-steps may be, and none under load is turned by its joints too far.
+// s: equal parts of a time, in which no body is turned too far by joints that swing it, or that
+// load it.
 double advance_part_of_swing(advance_run *run, double time);
 
 // ---- speculative.c

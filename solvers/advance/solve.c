@@ -163,13 +163,6 @@ void advance_set_motion_of(advance_run *run, int body)
     }
 }
 
-void advance_set_motion(advance_run *run)
-{
-    for (int i = 0; i < run->frame->bodies; i++) {
-        advance_set_motion_of(run, i);
-    }
-}
-
 static bool has_rows(const advance_run *run, int body)
 {
     for (int i = 0; i < run->rows.count; i++) {
@@ -331,6 +324,8 @@ sprag_result advance_solve(advance_run *run, double step)
         run->push.solved_for = points;
         run->push.acts = true;
     }
-    advance_set_motion(run);
+    for (int i = 0; i < run->frame->bodies; i++) {
+        advance_set_motion_of(run, i);
+    }
     return SPRAG_OK;
 }

@@ -128,7 +128,6 @@ void advance_move(advance_run *run)
     run->stats->substeps++;
     run->stats->limited += clock < run->longest;
     run->stats->least_step = fmin(run->stats->least_step, clock);
-    run->last_clock = clock;
     run->time += clock;
     run->left -= clock;
     run->left = run->left > 1e-9 * run->frame->step ? run->left : 0;

@@ -10,25 +10,17 @@
 #include "linalg.h"
 #include "spinners.h"
 
-// rad/s, of the fastest body that a joint swings about a point off its axis of rotation.
-static double swing_rate(const advance_run *run)
+// rad/s, of a body that a row swings about a point off its axis of rotation; 0: it does not. This
+// is the rate of its load, which the first step does not know yet.
+static double swing_rate(const advance_run *run, const sprag_row *row, int side)
 {
-    double fastest = 0;
-    for (int i = 0; i < run->rows.count; i++) {
-        const sprag_row *row = &run->rows.row[i];
-        for (int side = 0; side < 2; side++) {
-            const double *J = row->jacobian[side];
-            int b = row->body[side];
-            const sprag_mover *body = b == SPRAG_STATIC ? NULL : &run->frame->body[b];
-            double rate = body && body->mass > 0 ? norm3(body->velocity + 3) : 0;
-            if (rate > fastest && dot3(J, J) > 0 &&
-                sprag_spin_is_off_axis(body->mass, run->inertia[b],
-                                       dot3(body->velocity + 3, J + 3) / rate)) {
-                fastest = rate;
-            }
-        }
-    }
-    return fastest;
+    const double *J = row->jacobian[side], *w = run->frame->body[row->body[side]].velocity + 3;
+    const double rate = norm3(w);
+    return rate > 0 && dot3(J, J) > 0 &&
+                   sprag_spin_is_off_axis(run->frame->body[row->body[side]].mass,
+                                          run->inertia[row->body[side]], dot3(w, J + 3) / rate)
+               ? rate
+               : 0;
 }
 
 // 1/s^2, stiffness over inertia of a body that turns about a joint under the force f of the last
@@ -75,35 +67,37 @@ static int rows_of_joint(const advance_run *run, int i)
     return rows > 1 ? rows : 1;
 }
 
-// rad/s, at which the joints of a body under load turn it, of the body where it is fastest.
+// rad/s, at which the joints of a body swing it, or turn it under load, of the body where it is
+// fastest.
 static double load_rate(advance_run *run)
 {
-    double *sum = run->work.load, most = 0;
+    double *sum = run->work.load, most = 0, fastest = 0;
     memset(sum, 0, (size_t)run->frame->bodies * sizeof *sum);
     for (int i = 0, rows; i < run->rows.count; i += rows) {
         const sprag_row *row = &run->rows.row[i];
         rows = rows_of_joint(run, i);
-        for (int side = 0; side < 2 && (rows > 1 || row->length > 0); side++) {
+        for (int side = 0; side < 2; side++) {
             int b = row->body[side];
-            if (b != SPRAG_STATIC && run->frame->body[b].mass > 0) {
+            if (b == SPRAG_STATIC || !(run->frame->body[b].mass > 0)) {
+                continue;
+            }
+            if (rows > 1 || row->length > 0) {
                 sum[b] += row->length > 0 ? load_of_distance(run, row, side)
                                           : load_of_joint(run, row, rows, side);
                 most = fmax(most, sum[b]);
             }
+            for (int k = 0; k < rows; k++) {
+                fastest = fmax(fastest, swing_rate(run, &row[k], side));
+            }
         }
     }
-    return sqrt(most);
+    return fmax(sqrt(most), fastest);
 }
 
 double advance_part_of_swing(advance_run *run, double time)
 {
-    double rate = swing_rate(run), load = load_rate(run), most = INFINITY;
-    if (rate > 0 && run->floor < advance_whole_share * time) {
-        most = fmax(run->floor, advance_farthest_turn / rate);
-    }
-    if (load > 0 && run->work_left > 0) {
-        double shortest = run->options->shortest * run->frame->step;
-        most = fmin(most, fmax(shortest, advance_load_turn / load));
-    }
+    const double rate = load_rate(run), shortest = run->options->shortest * run->frame->step;
+    const double most =
+        rate > 0 && run->work_left > 0 ? fmax(shortest, advance_load_turn / rate) : INFINITY;
     return time > most ? time / ceil(time / most) : time;
 }
