@@ -49,18 +49,13 @@ typedef struct ode_pairs { // in scratch; set by the search
 
 // ---- pairs.c: the search
 
-// A search for pairs. motion: NULL if nothing moves. SPRAG_OK or SPRAG_NO_MEMORY.
-typedef sprag_result ode_find_fn(ode_geometry *geometry, const ode_collision *calls, int count,
-                                 ode_motion_fn *motion, void *data, double margin,
-                                 sprag_scratch *scratch, ode_pairs *pairs);
-
 // All pairs whose boxes overlap, each wider by the motion of its body and by margin / 2 (m). Their
-// order follows from the program's calls and spaces.
-ode_find_fn sprag_ode_find_pairs;
-
-// The same while the pairs of the last search are in use: it leaves their memories alone. memory:
-// NULL of a pair that the last search has not found.
-ode_find_fn sprag_ode_find_pairs_again;
+// order follows from the program's calls and spaces. motion: NULL if nothing moves. again: the
+// pairs of the last search are in use; it leaves their memories alone, and memory is NULL of a pair
+// that the last search has not found. SPRAG_OK or SPRAG_NO_MEMORY.
+sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *calls, int count,
+                                  ode_motion_fn *motion, void *data, double margin, bool again,
+                                  sprag_scratch *scratch, ode_pairs *pairs);
 
 // first, second: the geoms of a pair as the callback of the call would get them.
 typedef bool ode_wanted_fn(void *data, dGeomID first, dGeomID second);

@@ -529,21 +529,12 @@ static finder find_in(ode_geometry *geometry, const ode_collision *calls, void *
 }
 
 sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *calls, int count,
-                                  ode_motion_fn *motion, void *data, double margin,
+                                  ode_motion_fn *motion, void *data, double margin, bool again,
                                   sprag_scratch *scratch, ode_pairs *pairs)
 {
     finder f = find_in(geometry, calls, data, margin, scratch, pairs);
     f.motion = motion;
-    return find(&f, count);
-}
-
-sprag_result sprag_ode_find_pairs_again(ode_geometry *geometry, const ode_collision *calls,
-                                        int count, ode_motion_fn *motion, void *data, double margin,
-                                        sprag_scratch *scratch, ode_pairs *pairs)
-{
-    finder f = find_in(geometry, calls, data, margin, scratch, pairs);
-    f.motion = motion;
-    f.again = true;
+    f.again = again;
     return find(&f, count);
 }
 

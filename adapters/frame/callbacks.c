@@ -11,8 +11,7 @@
 static void expose(const group *g)
 {
     for (int i = 0; i < g->frame.bodies; i++) {
-        step_place(g->state[i]->id, &g->body[i].pose);
-        sprag_ode_set_velocity(g->state[i]->id, g->body[i].velocity);
+        body_expose(g->state[i], &g->body[i]);
     }
 }
 

@@ -152,11 +152,11 @@ static void group_pairs(step *s)
     }
 }
 
-static sprag_result find_pairs(step *s, ode_find_fn *find, ode_pairs *pairs)
+static sprag_result find_pairs(step *s, bool again, ode_pairs *pairs)
 {
     const ode_advance_input *in = &s->a->input;
-    return find(in->geometry, in->collision, in->collision_calls, reach_of, s,
-                frame_pair_margin * in->options.epsilon, s->scratch, pairs);
+    return sprag_ode_find_pairs(in->geometry, in->collision, in->collision_calls, reach_of, s,
+                                frame_pair_margin * in->options.epsilon, again, s->scratch, pairs);
 }
 
 bool step_meets_more(step *s)
@@ -165,7 +165,7 @@ bool step_meets_more(step *s)
     ode_pairs pairs;
     body_state *b[2];
     step_restore(s);
-    s->failed |= find_pairs(s, sprag_ode_find_pairs_again, &pairs) != SPRAG_OK;
+    s->failed |= find_pairs(s, true, &pairs) != SPRAG_OK;
     bool more = s->failed;
     for (int i = 0; i < pairs.count && !more; i++) {
         more = !pairs.pair[i].memory && movers_of(s, &pairs.pair[i], b);
@@ -241,7 +241,7 @@ bool step_find_pairs(step *s)
     }
     widen_search(s, true); // of groups that joints unite
     for (int pass = 0; pass < FRAME_SEARCHES; pass++) {
-        sprag_result result = find_pairs(s, sprag_ode_find_pairs, &s->pairs);
+        sprag_result result = find_pairs(s, false, &s->pairs);
         s->pair_group = SPRAG_TAKE(s->scratch, s->pairs.count, int);
         if (result != SPRAG_OK || s->scratch->failed) {
             return false;

@@ -3,9 +3,9 @@
 // the joint rows give the velocities at its end (stribeck.h, nearly rigid). A certificate
 // (certificate.h) bounds the time for which the bodies may move on at these velocities before any
 // pair closes, and no body moves longer than that: whatever the contact solve returns, bodies do
-// not penetrate. Once a frame has cost a certain work, and where bodies overlap, no event ends a
-// sub-step: pairs that may meet during the sub-step get contacts in advance, and approach that the
-// solve leaves is removed from the motion (coarse.c).
+// not penetrate. Once a frame has cost a certain work, where bodies overlap, and where the sub-step
+// would be too short, no event ends it: pairs that may meet during the sub-step get contacts in
+// advance, and approach that the solve leaves is removed from the motion (coarse.c).
 //
 // Drumwright: True Rigidity: Interpenetration-free Multi-Body Simulation with Polytopic Contact.
 #ifndef SPRAG_ADVANCE_H

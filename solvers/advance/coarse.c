@@ -1,4 +1,4 @@
-// A sub-step that no event ends. An exact solve of its contacts would cost too much, so sweeps
+// A sub-step that no event ends. Where an exact solve of its contacts would cost too much, sweeps
 // leave velocities at which pairs still approach by a little more than their gaps allow. The motion
 // is projected: changed by as little as possible, in the metric of the masses, so that all points
 // stay apart; the velocities stay as they were solved. Without joints the projection is

@@ -49,25 +49,19 @@ bool advance_accepts(advance_run *run, int pair)
     return p->state == SPRAG_PAIR_ACCEPTED;
 }
 
-static const double *velocity_of(const advance_run *run, const sprag_collider *collider)
-{
-    static const double still[6];
-    return collider->body == SPRAG_STATIC ? still : run->attempt.motion[collider->body].velocity;
-}
-
 // m, by which the gap of a pair can close in t, whatever the direction, at the velocities of the
 // motions (the denominator of Eq. 4).
 static double closing(const advance_run *run, int pair, double t)
 {
-    const sprag_pair *p = &run->frame->pair[pair];
-    const double *v[2] = {velocity_of(run, &run->frame->collider[p->collider[0]]),
-                          velocity_of(run, &run->frame->collider[p->collider[1]])};
-    const double *radius = run->near[pair].radius;
-    double difference[3], speed = 0;
-    subtract3(v[0], v[1], difference);
+    const advance_near *near = &run->near[pair];
+    double difference[3] = {0}, speed = 0;
     for (int side = 0; side < 2; side++) {
-        double turn = norm3(v[side] + 3);
-        speed += turn > 0 ? turn * radius[side] : 0;
+        const sprag_motion *motion = near->carried[side].motion;
+        if (motion) {
+            double turn = norm3(motion->velocity + 3);
+            add_scaled(difference, side ? -1 : 1, motion->velocity, 3);
+            speed += turn > 0 ? turn * near->radius[side] : 0;
+        }
     }
     return (norm3(difference) + speed) * t;
 }

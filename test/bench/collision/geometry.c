@@ -340,7 +340,8 @@ static void bench_space(int bodies, line_fn *line)
                 const ode_collision all = {(dGeomID)space, NULL};
                 ode_pairs pairs;
                 sprag_scratch_reset(&scratch);
-                sprag_ode_find_pairs(geometry, &all, 1, move_a_little, NULL, 0, &scratch, &pairs);
+                sprag_ode_find_pairs(geometry, &all, 1, move_a_little, NULL, 0, false, &scratch,
+                                     &pairs);
                 found[1] = pairs.count;
             } else {
                 found[0] = 0;

@@ -47,7 +47,7 @@ static void find_in(const ode_collision *calls, int count, ode_motion_fn *motion
 {
     sprag_scratch_reset(&scratch);
     ck_assert_int_eq(
-        sprag_ode_find_pairs(geometry, calls, count, motion, NULL, margin, &scratch, &pairs),
+        sprag_ode_find_pairs(geometry, calls, count, motion, NULL, margin, false, &scratch, &pairs),
         SPRAG_OK);
 }
 

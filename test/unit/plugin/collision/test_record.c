@@ -324,8 +324,9 @@ static const ode_pair *find(const scene *s, dGeomID a, dGeomID b)
     int count;
     const ode_collision *call = sprag_ode_recorded(record_of(s), &count);
     sprag_scratch_reset(&scratch);
-    ck_assert_int_eq(sprag_ode_find_pairs(geometry, call, count, NULL, NULL, 0.1, &scratch, &pairs),
-                     SPRAG_OK);
+    ck_assert_int_eq(
+        sprag_ode_find_pairs(geometry, call, count, NULL, NULL, 0.1, false, &scratch, &pairs),
+        SPRAG_OK);
     for (int i = 0; i < pairs.count; i++) {
         dGeomID x = pairs.pair[i].side[0]->id, y = pairs.pair[i].side[1]->id;
         if ((x == a && y == b) || (x == b && y == a)) {
