@@ -163,22 +163,6 @@ static void write_body_after_body(ode_feedback *feedback, int count)
     }
 }
 
-// Does any feedback belong to several joints? Until the forces are written, each has the index of
-// its joint.
-static bool any_is_shared(const ode_feedback *feedback, int count)
-{
-    bool any = false;
-    for (int i = 0; i < count; i++) {
-        if (feedback[i].sides > 0) {
-            feedback[i].to->f1[0] = i;
-        }
-    }
-    for (int i = 0; i < count && !any; i++) {
-        any = feedback[i].sides > 0 && feedback[i].to->f1[0] != i;
-    }
-    return any;
-}
-
 static void write_one_by_one(const ode_feedback *feedback, int count)
 {
     for (const ode_feedback *f = feedback; f < feedback + count; f++) {
@@ -193,7 +177,7 @@ void sprag_ode_push_feedback(ode_feedback *feedback, int count, bool quick)
     for (int i = 0; i < count; i++) {
         find_feedback(&feedback[i]);
     }
-    if (quick || !any_is_shared(feedback, count)) {
+    if (quick) {
         write_one_by_one(feedback, count);
     } else {
         write_body_after_body(feedback, count);
