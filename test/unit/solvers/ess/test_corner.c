@@ -187,14 +187,68 @@ START_TEST(affine_corner_takes_guards_in_another_order)
 }
 END_TEST
 
+// ---- as many guards as a corner has room for, crossed at once
+
+enum { STATES = 16, GUARDS = 128, DIRECTIONS = 3 };
+
+static void even_field(void *user, const double *x, const double *label, double *f)
+{
+    (void)user, (void)x, (void)label;
+    for (int i = 0; i < STATES; i++) {
+        f[i] = 1;
+    }
+}
+
+static void even_guard(void *user, const double *x, const int *which, int count, double *h)
+{
+    (void)user;
+    for (int i = 0; i < count; i++) {
+        h[i] = x[(which ? which[i] : i) % STATES];
+    }
+}
+
+static int even_row(void *user, const double *x, int guard, int *column, double *value)
+{
+    (void)user, (void)x;
+    column[0] = guard % STATES;
+    value[0] = 1;
+    return 1;
+}
+
+// A field that is the same on all sides carries directions unchanged.
+START_TEST(full_corner_keeps_its_directions)
+{
+    const sprag_ess_problem p = {.states = STATES,
+                                 .guards = GUARDS,
+                                 .field = even_field,
+                                 .guard = even_guard,
+                                 .row = even_row,
+                                 .row_entries = 1};
+    sprag_ess_options o = sprag_ess_defaults(0.1);
+    double x[STATES], label[GUARDS], direction[DIRECTIONS][STATES], kept[DIRECTIONS][STATES];
+    ask_for_labels(label, GUARDS);
+    for (int i = 0; i < STATES; i++) {
+        x[i] = -0.5;
+        for (int d = 0; d < DIRECTIONS; d++) {
+            kept[d][i] = direction[d][i] = 0.1 * d - 0.01 * i;
+        }
+    }
+    sprag_ess_output out = {.directions = DIRECTIONS, .direction = direction[0]};
+    OK(integrate(&p, &o, 0, 1, x, label, &out));
+    ck_assert_int_eq(stats.corners, 1);
+    ck_assert_int_eq(stats.events, GUARDS);
+    ck_assert_double_le(largest_difference(*direction, *kept, DIRECTIONS * STATES), 1e-12);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("corner");
-    ADD_TESTS(suite, "B-derivative", {corner_has_the_known_derivative, 1},
-              {order_test_has_the_known_directional_derivatives, 1},
-              {flow_has_the_known_jacobian, 1}, {directions_use_the_tangent_that_is_given, 1},
-              {corner_time_says_what_is_one_corner, 1},
-              {affine_corner_takes_guards_in_another_order, 1});
+    ADD_TESTS(
+        suite, "B-derivative", {corner_has_the_known_derivative, 1},
+        {order_test_has_the_known_directional_derivatives, 1}, {flow_has_the_known_jacobian, 1},
+        {directions_use_the_tangent_that_is_given, 1}, {corner_time_says_what_is_one_corner, 1},
+        {affine_corner_takes_guards_in_another_order, 1}, {full_corner_keeps_its_directions, 1});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;
