@@ -35,20 +35,13 @@ double compliant_max_work(const compliant_run *run)
     return COMPLIANT_WORK_PER_STEP * run->options->steps * run->options->work;
 }
 
-// spent: share of the work. from: that it is judged from.
-static bool is_too_slow(double spent, double from, double share_of_time)
-{
-    return spent > 1 || (spent > from && share_of_time < COMPLIANT_SLOW * spent);
-}
-
 // Slow integrations end before all of the work is spent.
 bool compliant_is_over_budget(void *user, double time)
 {
     const compliant_run *run = user;
     double done = time / run->frame->step, work = run->budget.work / compliant_max_work(run);
-    double held = 1 - run->hold_work / (run->options->work * COMPLIANT_HELD_WORK);
-    return !(run->work_left > 0) || is_too_slow(work, COMPLIANT_JUDGED_FROM, done) ||
-           is_too_slow(held, COMPLIANT_HELD_JUDGED_FROM, done);
+    bool slow = work > COMPLIANT_JUDGED_FROM && done < COMPLIANT_SLOW * work;
+    return !(run->work_left > 0) || !(run->hold_work > 0) || work > 1 || slow;
 }
 
 long compliant_step_limit(const compliant_run *run)
