@@ -122,7 +122,7 @@ static sprag_result run_frame(advance_run *run)
         bool late = i > most + ADVANCE_EXTRA_SUBSTEPS + 1;
         if ((late || advance_is_spent_by(run, run->look_work)) && run->left > 0) {
             run->stats->stalled += run->left;
-            advance_report(run, SPRAG_STALLED, run->attempt.blocking, NULL, NULL, 0);
+            advance_report(run, SPRAG_STALLED, 0, run->attempt.blocking, NULL, NULL, 0);
             run->left = 0;
         }
     }

@@ -272,9 +272,10 @@ void advance_limit_energy(advance_run *run);
 
 // ---- events.c
 
-// Counts and reports an event. point, normal: NULL for none.
-void advance_report(advance_run *run, sprag_event_kind kind, int pair, const double *point,
-                    const double *normal, double speed);
+// Counts and reports an event, so long (s) after the start of the sub-step. at: of it, with its
+// normal; NULL: none.
+void advance_report(advance_run *run, sprag_event_kind kind, double after, int pair,
+                    const double *at, const double *normal, double speed);
 
 // Contacts made and lost, slip that begins and ends: the attempt compared with the last sub-step.
 void advance_compare_contacts(advance_run *run);

@@ -5,13 +5,13 @@
 #include "advance_run.h"
 #include "linalg.h"
 
-void advance_report(advance_run *run, sprag_event_kind kind, int pair, const double *point,
-                    const double *normal, double speed)
+void advance_report(advance_run *run, sprag_event_kind kind, double after, int pair,
+                    const double *at, const double *normal, double speed)
 {
-    sprag_event event = {.kind = kind, .pair = pair, .time = run->time, .speed = speed};
+    sprag_event event = {.kind = kind, .pair = pair, .time = run->time + after, .speed = speed};
     run->stats->events[kind]++;
-    if (point) {
-        memcpy(event.point, point, sizeof event.point);
+    if (at) {
+        memcpy(event.point, at, sizeof event.point);
         memcpy(event.normal, normal, sizeof event.normal);
     }
     if (run->calls->event) {
@@ -53,15 +53,6 @@ static const advance_point *strongest(const advance_run *run, int pair, int *fro
     return best;
 }
 
-static void report_slip(advance_run *run, const advance_point *point, bool slips)
-{
-    double start = run->time;
-    run->time += slips ? 0 : slip_duration(run, point);
-    advance_report(run, slips ? SPRAG_SLIP_BEGINS : SPRAG_SLIP_ENDS, point->pair, point->at[0],
-                   point->normal, point->slip[slips]);
-    run->time = start;
-}
-
 // Compares the pairs from first to end: one pair, or the triangles of one mesh.
 static void compare_pair(advance_run *run, int first, int end, int *at)
 {
@@ -80,16 +71,18 @@ static void compare_pair(advance_run *run, int first, int end, int *at)
         lost = near->was_closed ? i : lost;
     }
     if (best && !was) {
-        advance_report(run, SPRAG_CONTACT_MADE, best->pair, best->at[0], best->normal,
+        advance_report(run, SPRAG_CONTACT_MADE, 0, best->pair, best->at[0], best->normal,
                        best->approach);
     } else if (!is && was) {
         const sprag_gap *gap = &run->near[lost].gap;
-        advance_report(run, SPRAG_CONTACT_LOST, lost, gap->point[0], gap->normal, 0);
+        advance_report(run, SPRAG_CONTACT_LOST, 0, lost, gap->point[0], gap->normal, 0);
     }
     if (best) {
         bool slips = best->slip[1] > stiction_speed(run);
         if (was && slips != slipped && best->normal_force > 0) {
-            report_slip(run, best, slips);
+            advance_report(run, slips ? SPRAG_SLIP_BEGINS : SPRAG_SLIP_ENDS,
+                           slips ? 0 : slip_duration(run, best), best->pair, best->at[0],
+                           best->normal, best->slip[slips]);
         }
         for (int i = first; i < end; i++) {
             run->near[i].slips = slips;

@@ -105,7 +105,7 @@ void advance_move(advance_run *run)
         bool jammed = ++run->stalls > ADVANCE_MOST_STALLS || !(run->work_left > 0);
         clock = jammed ? run->left : least;
         run->stats->stalled += clock - distance;
-        advance_report(run, SPRAG_STALLED, run->attempt.blocking, NULL, NULL, 0);
+        advance_report(run, SPRAG_STALLED, 0, run->attempt.blocking, NULL, NULL, 0);
     }
     double missed = 0; // bodies
     for (int i = 0; i < run->frame->bodies && run->attempt.slowed_pair >= 0; i++) {
@@ -113,12 +113,10 @@ void advance_move(advance_run *run)
     }
     if (missed > 0 && !stalls) {
         run->stats->stalled += clock * missed / run->frame->bodies;
-        advance_report(run, SPRAG_STALLED, run->attempt.slowed_pair, NULL, NULL, 0);
+        advance_report(run, SPRAG_STALLED, 0, run->attempt.slowed_pair, NULL, NULL, 0);
     }
     if (run->attempt.at_limit && distance == run->attempt.safe) {
-        run->time += clock;
-        advance_report(run, SPRAG_LIMIT_REACHED, -1, NULL, NULL, 0);
-        run->time -= clock;
+        advance_report(run, SPRAG_LIMIT_REACHED, clock, -1, NULL, NULL, 0);
     }
     advance_keep_forces(run);
     advance_move_pairs(run, distance);
