@@ -86,7 +86,7 @@ static question triangle_at(const ode_mesh_collision *c, const double at[3])
         bounds[k] = q.at[k] - ODE_SAME_POINT;
         bounds[k + 3] = q.at[k] + ODE_SAME_POINT;
     }
-    sprag_ode_triangles_in(&c->geom[c->side], bounds, ask, &q);
+    (void)sprag_ode_triangles_in(&c->geom[c->side], bounds, INFINITY, ask, &q);
     return q;
 }
 

@@ -16,11 +16,6 @@ static const double FACES_LOOK = 0.999;
 // of triangles to look at; smaller: bodies that fall fast on a sheet touch it with their sides.
 static const double FACE_DEPTH = 0.02;
 
-// Pairs of triangles in the box that two meshes share: with more, stock answers. Each pair is
-// looked at, which takes 1 ms here; a tree of each mesh would leave out most. More: single calls of
-// seconds, for sheets of 5000 triangles on each other.
-enum { MOST_PAIRS = 40000 };
-
 typedef struct two_meshes {
     ode_mesh_collision c;
     ode_geom geom[2];   // side 0: a piece of its mesh
@@ -149,7 +144,8 @@ static bool collide_piece(two_meshes *m, int most, bool any)
     return stored;
 }
 
-// Lists the triangles of both meshes in the box that their boxes share. false: no memory.
+// Lists the triangles of both meshes in the box that their boxes share. false: no memory, or too
+// many.
 static bool find_both(two_meshes *m)
 {
     const double reach = FACE_DEPTH * sprag_ode_size_of_smaller(m->geom[0].geom, m->geom[1].geom);
@@ -203,7 +199,7 @@ bool sprag_ode_collide_meshes(ode_points *all, const ode_geom geom[2], int most,
     m.c.geom = m.geom;
     bool stored = find_both(&m);
     const ode_near *pieces = &m.c.near[0];
-    if ((double)pieces->count * m.c.near[1].count > MOST_PAIRS) {
+    if ((double)pieces->count * m.c.near[1].count > ODE_MOST_TRIANGLES) {
         return false;
     }
     m.geom[0].kind = ODE_GEOM_SHAPE;

@@ -56,8 +56,9 @@ void sprag_ode_mesh_triangles(const ode_mesh *mesh, const double bounds[6], bool
 // ---- heightfields.c: the same for heightfields of known layout
 
 void sprag_ode_field_bounds(dGeomID id, double bounds[6]);
-void sprag_ode_field_triangles(dGeomID id, const double bounds[6], ode_triangle_fn *found,
-                               void *data);
+// false: none is passed on, as there may be more than `most`.
+bool sprag_ode_field_triangles(dGeomID id, const double bounds[6], double most,
+                               ode_triangle_fn *found, void *data);
 
 // ---- pair_memory.c
 

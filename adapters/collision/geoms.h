@@ -56,12 +56,19 @@ void sprag_ode_keep_mesh(ode_geometry *geometry, dGeomID id);
 typedef void ode_triangle_fn(void *data, int number, const double corner[3][3]);
 
 // Calls back for the triangles of a mesh that may be within the bounds (m, world axes). Corners are
-// in the axes of its pose, counter-clockwise from outside.
-void sprag_ode_triangles(const ode_geom *mesh, const double bounds[6], ode_triangle_fn *found,
-                         void *data);
+// in the axes of its pose, counter-clockwise from outside. false: for none, as the bounds have
+// cells of a heightfield with more triangles than `most`.
+bool sprag_ode_triangles(const ode_geom *mesh, const double bounds[6], double most,
+                         ode_triangle_fn *found, void *data);
 
 // The same with bounds in the axes of the mesh.
-void sprag_ode_triangles_in(const ode_geom *mesh, const double bounds[6], ode_triangle_fn *found,
-                            void *data);
+bool sprag_ode_triangles_in(const ode_geom *mesh, const double bounds[6], double most,
+                            ode_triangle_fn *found, void *data);
+
+// Pairs of triangles and shapes of two geoms, and triangles of one that are looked at for them:
+// with more, the two are left to stock. Each takes a microsecond to store, or a few to look at.
+// More: single calls and steps of seconds, for sheets of 5000 triangles on each other and large
+// geoms on fine heightfields.
+enum { ODE_MOST_TRIANGLES = 40000 };
 
 #endif

@@ -39,8 +39,8 @@ static void add_half(const double at[4][3], int half, const double local[6], int
     }
 }
 
-void sprag_ode_field_triangles(dGeomID field, const double local[6], ode_triangle_fn *found,
-                               void *data)
+bool sprag_ode_field_triangles(dGeomID field, const double local[6], double most,
+                               ode_triangle_fn *found, void *data)
 {
     dHeightfieldDataID id = dGeomHeightfieldGetHeightfieldData(field);
     const dx_heights *h = sprag_ode_heights(field);
@@ -48,12 +48,15 @@ void sprag_ode_field_triangles(dGeomID field, const double local[6], ode_triangl
     int cells[2] = {h->width_samples - 1, h->depth_samples - 1};
     if (!wrapped && (local[0] > h->half_width || local[3] < -h->half_width ||
                      local[2] > h->half_depth || local[5] < -h->half_depth)) {
-        return;
+        return true;
     }
     int x0 = cell_at(local[0], h->half_width, h->sample_width, cells[0], wrapped);
     int x1 = cell_at(local[3], h->half_width, h->sample_width, cells[0], wrapped);
     int z0 = cell_at(local[2], h->half_depth, h->sample_depth, cells[1], wrapped);
     int z1 = cell_at(local[5], h->half_depth, h->sample_depth, cells[1], wrapped);
+    if (2 * (x1 - x0 + 1.0) * (z1 - z0 + 1.0) > most) {
+        return false;
+    }
     for (int x = x0; x <= x1; x++) {
         double at[4][3] = {{0}}; // two samples on this side of the cell, two on the next
         for (int z = z0; z <= z1 + 1; z++) {
@@ -69,4 +72,5 @@ void sprag_ode_field_triangles(dGeomID field, const double local[6], ode_triangl
             }
         }
     }
+    return true;
 }

@@ -16,6 +16,7 @@ typedef struct search {
     double half[3];  // m, of the shape's box in its own axes, with the reach
     sprag_scratch *scratch;
     ode_near *near;
+    bool full; // the list; further triangles are not looked at
 } search;
 
 // Half of what a shape is wide along a direction of its own axes, m times the direction's length.
@@ -142,6 +143,10 @@ static void add(void *data, int number, const double corner[3][3])
 {
     search *s = data;
     ode_near *near = s->near;
+    s->full |= near->count == ODE_MOST_TRIANGLES;
+    if (s->full) {
+        return;
+    }
     ode_triangle *all =
         sprag_scratch_widen(s->scratch, near->triangle, near->count, &near->room, 32, sizeof *all);
     if (!all) {
@@ -198,6 +203,6 @@ bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, doubl
         bounds[k] -= reach;
         bounds[k + 3] += reach;
     }
-    sprag_ode_triangles_in(mesh, bounds, add, &s);
-    return !scratch->failed;
+    return sprag_ode_triangles_in(mesh, bounds, ODE_MOST_TRIANGLES, add, &s) && !s.full &&
+           !scratch->failed;
 }

@@ -25,7 +25,7 @@ typedef struct ode_near { // in scratch
 // Lists the triangles that are not farther (m) from a shape than this. Of balls, these are all; of
 // capsules, cylinders and boxes, a few more: those that are apart neither along their normal nor
 // along an axis of the shape, nor by the balls around them. closely: those in one plane, too; else
-// these are all that are in the shape's box. false: no memory.
+// these are all that are in the shape's box. false: no memory, or too many.
 bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, double reach,
                               bool closely, sprag_scratch *scratch, ode_near *near);
 

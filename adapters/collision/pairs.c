@@ -57,8 +57,10 @@ typedef struct finder {
     // by widen():
     double (*bounds)[6]; // m, of the items, with their motion
     // by are_asked(), of the two items that are being paired:
-    int call;  // that asks about them
-    int first; // 0: its callback gets the first item first; 1: the second
+    int call;     // that asks about them
+    int first;    // 0: its callback gets the first item first; 1: the second
+    int begun;    // pairs of others, found before
+    bool crowded; // they have so many that they are left to stock
 } finder;
 
 static void set_side(ode_side *side, const ode_geom *geom, dGeomID id, bool moves)
@@ -274,11 +276,10 @@ static bool are_asked(finder *f, const item *a, const item *b)
 
 static bool has_collider(const ode_geom *a, const ode_geom *b)
 {
-    bool flat[2] = {a->shape.kind == SPRAG_PLANE, b->shape.kind == SPRAG_PLANE};
+    bool flat[2] = {a->kind == ODE_GEOM_SHAPE && a->shape.kind == SPRAG_PLANE,
+                    b->kind == ODE_GEOM_SHAPE && b->shape.kind == SPRAG_PLANE};
     bool field[2] = {dGeomGetClass(a->geom) == dHeightfieldClass,
                      dGeomGetClass(b->geom) == dHeightfieldClass};
-    flat[0] &= a->kind == ODE_GEOM_SHAPE;
-    flat[1] &= b->kind == ODE_GEOM_SHAPE;
     return !((flat[0] || field[0]) && (flat[1] || field[1])) &&
            !sprag_ode_is_overridden(a->geom, b->geom);
 }
@@ -352,7 +353,8 @@ typedef struct triangle {
 static const ode_side *triangle_side(finder *f, const item *mesh, int number,
                                      const double corner[3][3])
 {
-    triangle *t = SPRAG_TAKE(f->scratch, 1, triangle);
+    f->crowded |= f->pairs->count - f->begun == ODE_MOST_TRIANGLES;
+    triangle *t = f->crowded ? NULL : SPRAG_TAKE(f->scratch, 1, triangle);
     if (!t) {
         return NULL;
     }
@@ -414,13 +416,10 @@ static void add_near(mesh_search *m, double reach)
     finder *f = m->f;
     ode_near near;
     m->other = &f->item[m->j].side;
-    if (!sprag_ode_triangles_near(&f->item[m->i].geom, &f->item[m->j].geom, reach, true, f->scratch,
-                                  &near)) {
-        return;
-    }
-    for (int i = 0; i < near.count; i++) {
-        const ode_triangle *t = &near.triangle[i];
-        add_triangle(m, t->number, t->corner);
+    f->crowded |= !sprag_ode_triangles_near(&f->item[m->i].geom, &f->item[m->j].geom, reach, true,
+                                            f->scratch, &near);
+    for (int i = 0; i < near.count && !f->crowded; i++) {
+        add_triangle(m, near.triangle[i].number, near.triangle[i].corner);
     }
 }
 
@@ -439,50 +438,51 @@ static void reach_of(const finder *f, int mesh, int other, double reach[6])
 static void add_triangles_near(void *data, int number, const double corner[3][3])
 {
     mesh_search *m = data;
-    const item *mesh = &m->f->item[m->i];
-    mesh_search inner = {.f = m->f, .i = m->j, .j = m->i, .swapped = true};
-    inner.other = triangle_side(m->f, mesh, number, corner);
+    finder *f = m->f;
+    const item *mesh = &f->item[m->i];
+    mesh_search inner = {.f = f, .i = m->j, .j = m->i, .swapped = true};
+    inner.other = triangle_side(f, mesh, number, corner);
     if (!inner.other) {
         return;
     }
     double own[6], reach[6];
     sprag_shape_bounds(&inner.other->shape, &inner.other->pose, own);
+    reach_of(f, m->j, m->i, reach);
     for (int k = 0; k < 6; k++) { // widened by as much as the whole mesh
-        own[k] += m->f->bounds[m->i][k] - mesh->geom.bounds[k];
+        const double moved = f->bounds[m->i][k];
+        reach[k] = own[k] + (moved - mesh->geom.bounds[k]) + (reach[k] - moved);
     }
-    reach_of(m->f, m->j, m->i, reach);
-    for (int k = 0; k < 3; k++) {
-        reach[k] = own[k] + (reach[k] - m->f->bounds[m->i][k]);
-        reach[k + 3] = own[k + 3] + (reach[k + 3] - m->f->bounds[m->i][k + 3]);
-    }
-    sprag_ode_triangles(&m->f->item[m->j].geom, reach, add_triangle, &inner);
+    f->crowded |=
+        !sprag_ode_triangles(&f->item[m->j].geom, reach, ODE_MOST_TRIANGLES, add_triangle, &inner);
 }
 
 static void add_pairs(finder *f, int i, int j)
 {
     const item *a = &f->item[i], *b = &f->item[j];
     double reach[6];
+    f->begun = f->pairs->count;
+    f->crowded = false;
     if (a->geom.kind == ODE_GEOM_SHAPE && b->geom.kind == ODE_GEOM_SHAPE) {
         add_pair(f, &a->side, &b->side);
     } else if (a->geom.kind == ODE_GEOM_MESH && b->geom.kind == ODE_GEOM_MESH) {
         mesh_search m = {.f = f, .i = i, .j = j};
         reach_of(f, i, j, reach);
-        sprag_ode_triangles(&a->geom, reach, add_triangles_near, &m);
+        f->crowded |=
+            !sprag_ode_triangles(&a->geom, reach, ODE_MOST_TRIANGLES, add_triangles_near, &m);
     } else {
         bool swapped = b->geom.kind == ODE_GEOM_MESH;
         mesh_search m = {.f = f, .i = swapped ? j : i, .j = swapped ? i : j, .swapped = swapped};
         add_near(&m, a->reach + b->reach);
     }
+    f->pairs->count = f->crowded ? f->begun : f->pairs->count;
 }
 
 static void add_overlap(void *data, int i, int j)
 {
     finder *f = data;
     item *a = &f->item[i], *b = &f->item[j];
-    if (f->apart && sprag_boxes_overlap(a->geom.bounds, b->geom.bounds)) {
-        return;
-    }
-    if (!f->scratch->failed && may_collide(f, a, b)) {
+    if (!(f->apart && sprag_boxes_overlap(a->geom.bounds, b->geom.bounds)) && !f->scratch->failed &&
+        may_collide(f, a, b)) {
         add_pairs(f, i, j);
     }
 }
@@ -516,12 +516,13 @@ static sprag_result find(finder *f, int count)
     return sprag_ode_pair_memories(f->geometry, pairs) ? SPRAG_OK : SPRAG_NO_MEMORY;
 }
 
-static finder find_in(ode_geometry *geometry, const ode_collision *calls, void *data, double margin,
-                      sprag_scratch *scratch, ode_pairs *pairs)
+static finder find_in(ode_geometry *geometry, const ode_collision *calls, ode_motion_fn *motion,
+                      void *data, double margin, sprag_scratch *scratch, ode_pairs *pairs)
 {
     *pairs = (ode_pairs){0};
     return (finder){.geometry = geometry,
                     .calls = calls,
+                    .motion = motion,
                     .data = data,
                     .margin = margin,
                     .scratch = scratch,
@@ -532,8 +533,7 @@ sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *c
                                   ode_motion_fn *motion, void *data, double margin, bool again,
                                   sprag_scratch *scratch, ode_pairs *pairs)
 {
-    finder f = find_in(geometry, calls, data, margin, scratch, pairs);
-    f.motion = motion;
+    finder f = find_in(geometry, calls, motion, data, margin, scratch, pairs);
     f.again = again;
     return find(&f, count);
 }
@@ -542,7 +542,7 @@ sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *
                                    ode_reach_fn *reach, ode_wanted_fn *wanted, void *data,
                                    sprag_scratch *scratch, ode_pairs *pairs)
 {
-    finder f = find_in(geometry, call, data, 0, scratch, pairs);
+    finder f = find_in(geometry, call, NULL, data, 0, scratch, pairs);
     f.apart = apart;
     f.reach = reach;
     f.wanted = wanted;
@@ -565,7 +565,7 @@ sprag_result sprag_ode_two_geoms(ode_geometry *geometry, dGeomID a, dGeomID b, o
 bool sprag_ode_pairs_of_two(const ode_geom geom[2], double margin, sprag_scratch *scratch,
                             ode_pairs *pairs)
 {
-    finder f = find_in(NULL, NULL, NULL, margin, scratch, pairs);
+    finder f = find_in(NULL, NULL, NULL, NULL, margin, scratch, pairs);
     f.items = 2;
     f.item = SPRAG_TAKE_RAW(scratch, 2, item);
     f.bounds = SPRAG_TAKE_RAW(scratch, 2, *f.bounds);

@@ -188,18 +188,18 @@ void sprag_ode_pose_before(const ode_geom *of, double time, sprag_pose *before)
     sprag_carried_at(&carried, -time, before);
 }
 
-void sprag_ode_triangles_in(const ode_geom *geom, const double local[6], ode_triangle_fn *found,
-                            void *data)
+bool sprag_ode_triangles_in(const ode_geom *geom, const double local[6], double most,
+                            ode_triangle_fn *found, void *data)
 {
     if (dGeomGetClass(geom->geom) == dHeightfieldClass) {
-        sprag_ode_field_triangles(geom->geom, local, found, data);
-    } else {
-        sprag_ode_mesh_triangles(geom->mesh, local, geom->turned, found, data);
+        return sprag_ode_field_triangles(geom->geom, local, most, found, data);
     }
+    sprag_ode_mesh_triangles(geom->mesh, local, geom->turned, found, data);
+    return true;
 }
 
-void sprag_ode_triangles(const ode_geom *geom, const double bounds[6], ode_triangle_fn *found,
-                         void *data)
+bool sprag_ode_triangles(const ode_geom *geom, const double bounds[6], double most,
+                         ode_triangle_fn *found, void *data)
 {
     double local[6];
     for (int k = 0; k < 3; k++) { // the box around the bounds, in the axes of the mesh
@@ -214,5 +214,5 @@ void sprag_ode_triangles(const ode_geom *geom, const double bounds[6], ode_trian
         local[k] = middle - half - rounding;
         local[k + 3] = middle + half + rounding;
     }
-    sprag_ode_triangles_in(geom, local, found, data);
+    return sprag_ode_triangles_in(geom, local, most, found, data);
 }

@@ -169,7 +169,7 @@ static void add_mesh(ode_geom *geom, mesh *m)
         bounds[k] = isinf(geom->bounds[k]) ? bounds[k] : geom->bounds[k];
         bounds[k + 3] = isinf(geom->bounds[k + 3]) ? bounds[k + 3] : geom->bounds[k + 3];
     }
-    sprag_ode_triangles(geom, bounds, add_triangle, m);
+    (void)sprag_ode_triangles(geom, bounds, INFINITY, add_triangle, m);
 }
 
 // ---- a geom as a shape

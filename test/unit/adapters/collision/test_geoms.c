@@ -750,6 +750,38 @@ START_TEST(triangles_within_the_margin_are_pairs)
 }
 END_TEST
 
+// Two million cells of a heightfield that has no end: their contacts are the program's.
+START_TEST(large_geoms_on_fine_fields_are_left_to_stock)
+{
+    static const double heights[9] = {0};
+    static const float corner[] = {0, 0, 0, 150, 0, 0, 0, 0, 150, 0, 0.1F, 0};
+    static const dTriIndex triangles[] = {0, 1, 2, 0, 3, 1, 0, 2, 3, 1, 3, 2};
+    dHeightfieldDataID heights_of = dGeomHeightfieldDataCreate();
+    dTriMeshDataID triangles_of = dGeomTriMeshDataCreate();
+    dContactGeom contact[4];
+    dGeomHeightfieldDataBuildDouble(heights_of, heights, 0, 0.2, 0.2, 3, 3, 1, 0, 1, 1);
+    dGeomTriMeshDataBuildSingle(triangles_of, corner, 12, 4, triangles, 12, 12);
+    dGeomID field = dCreateHeightfield(space, heights_of, 1);
+    dGeomID ball = on_body(dCreateSphere(space, 0.5), 200, 0.4, 0);
+    dGeomID large[2] = {on_body(dCreateTriMesh(space, triangles_of, 0, 0, 0), 0, 0, 0),
+                        on_body(dCreateBox(space, 150, 1, 150), 0, 0.4, 0)};
+    find(0.01);
+    ck_assert_int_eq(pairs.unknown, 0);
+    ck_assert_int_gt(found(field, ball), 0);
+    for (int i = 0; i < 2; i++) {
+        const ode_last_step none = {0};
+        ck_assert_int_eq(found(field, large[i]), 0);
+        ck_assert_int_eq(sprag_ode_collide_within(geometry, &scratch, field, large[i], 1e-4, &none,
+                                                  4, contact, sizeof *contact),
+                         -1);
+    }
+    dGeomDestroy(field);
+    dGeomDestroy(large[0]);
+    dGeomHeightfieldDataDestroy(heights_of);
+    dGeomTriMeshDataDestroy(triangles_of);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("geoms");
@@ -763,6 +795,7 @@ int main(void)
         {heightfields_turn, 1}, {geoms_without_shape_are_counted, 1},
         {geoms_without_extent_have_no_shape, 1}, {changed_convex_geoms_are_read_again, 1},
         {settled_steps_allocate_nothing, 1}, {geoms_may_go, 1}, {what_questions_have_read_goes, 1},
-        {pairs_are_remembered, 1}, {triangles_within_the_margin_are_pairs, 1});
+        {pairs_are_remembered, 1}, {triangles_within_the_margin_are_pairs, 1},
+        {large_geoms_on_fine_fields_are_left_to_stock, 1});
     return run_suite(suite);
 }
