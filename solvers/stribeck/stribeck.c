@@ -433,8 +433,7 @@ static void settle_known(island *b, bool pays)
 // solve it or it owes too much. Otherwise sweeps go first.
 // Direct methods follow sweeps that leave the island near rest, where contacts creep without them
 // (in loops, known forces follow only sweeps that have converged: from others they do not end), or
-// one body alone, or, in trees, a large residual: light bodies may then be anywhere, as in a
-// stack that is hit. Newton's method in the velocities goes on in trees, and where joints hold
+// one body alone. Newton's method in the velocities goes on in trees, and where joints hold
 // bodies: what a gripper holds by a line slips by millimetres otherwise. The interior-point method
 // earns the more the larger the gap is. Islands that settle are solved by frozen friction in full
 // instead of sweeps. If solves are exact, both go first and last, at rest or not, known forces
@@ -500,10 +499,9 @@ static sprag_result solve_two_way(const sprag_problem *problem,
         const bool ends = !exact && left <= STRIBECK_FORCE_KNOWN * options->tolerance;
         sprag_result last = result == SPRAG_OK && !ends ? SPRAG_NOT_CONVERGED : result;
         memory->runs = false;
-        const bool hard = trees && left > STRIBECK_HARD_RESIDUAL;
         const bool nearly = trees || stats->convergence <= STRIBECK_SWEEP_TOLERANCE;
         if (may && has_failed(last) &&
-            (exact || moving == 1 || hard || (swept && (joined ? !free : !first && nearly)))) {
+            (exact || moving == 1 || (swept && (joined ? !free : !first && nearly)))) {
             const unsigned newton = cheap ? SPRAG_ATTEMPT_NEWTON : 0;
             const unsigned known = joined ? 0 : SPRAG_ATTEMPT_SWEPT; // of joints they have failed
             last = try_directly(&b, newton | known, most, &b.known);

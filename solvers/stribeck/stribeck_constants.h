@@ -92,10 +92,6 @@ enum { STRIBECK_REST_SWEEPS = 50 };
 // 0.38 J become 1.2 J in 8 s; 4: 0.09 J); more: heaps in motion take longer (1: pile:30 35.1
 // instead of 39.8 M instructions).
 enum { STRIBECK_SWEEPS_OF_TREES = 4 };
-// Residual of the sweeps' solution from which a direct method follows in trees that move. Smaller:
-// stacks that fall take longer; larger: a stack that a ball hits overlaps more (without it 52 mm at
-// 1e7 N/m).
-static const double STRIBECK_HARD_RESIDUAL = 1e-3;
 // Work in sweeps up to which the direct strategies go on where contacts form loops, or bodies move.
 // Smaller: stacks of ten on each other drift by micrometres before they rest; larger: ragdolls take
 // longer.
