@@ -170,7 +170,7 @@ passes() { # SECONDS TEST
     (
         ulimit -t "$limit" -v 4000000 -f 4000000 -c 0
         timeout -k 10 $((4 * limit)) "${run[@]}" >"$work/test.log" 2>&1 || [ $? = 77 ] # skipped
-    )
+    ) 2>/dev/null # that a signal ended it
 }
 
 # Lines with the tests of this source's folder, and of the plugin's methods that step it.
