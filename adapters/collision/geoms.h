@@ -65,10 +65,14 @@ bool sprag_ode_triangles(const ode_geom *mesh, const double bounds[6], double mo
 bool sprag_ode_triangles_in(const ode_geom *mesh, const double bounds[6], double most,
                             ode_triangle_fn *found, void *data);
 
-// Pairs of triangles and shapes of two geoms, and triangles of one that are looked at for them:
-// with more, the two are left to stock. Each takes a microsecond to store, or a few to look at.
-// More: single calls and steps of seconds, for sheets of 5000 triangles on each other and large
-// geoms on fine heightfields.
+// Triangles of one geom, or pairs of triangles of two, that a collision call looks at: with more,
+// stock answers. Each takes a microsecond to store, or a few to look at. More: single calls of
+// seconds, for sheets of 5000 triangles on each other and large geoms on fine heightfields.
 enum { ODE_MOST_TRIANGLES = 40000 };
+
+// Pairs with triangles in a search of up to so many geoms; of more, likewise more. Geoms that have
+// more, or come after them, are left to stock. Each pair takes some microseconds a step. More:
+// steps of seconds, where fine meshes are fast; fewer: more meshes that only stock keeps apart.
+enum { ODE_MOST_PAIRS = 10000, ODE_PAIRS_GEOMS = 20 };
 
 #endif

@@ -60,7 +60,8 @@ typedef struct finder {
     int call;     // that asks about them
     int first;    // 0: its callback gets the first item first; 1: the second
     int begun;    // pairs of others, found before
-    bool crowded; // they have so many that they are left to stock
+    int spare;    // pairs with triangles that the search may still find
+    bool crowded; // they have more, and are left to stock
 } finder;
 
 static void set_side(ode_side *side, const ode_geom *geom, dGeomID id, bool moves)
@@ -214,7 +215,7 @@ static void add_side(finder *f, dGeomID id, int collision, int part)
     }
 }
 
-static bool flatten(finder *f, int count)
+static void flatten(finder *f, int count)
 {
     int geoms = 0;
     for (int c = 0; c < count; c++) {
@@ -227,10 +228,7 @@ static bool flatten(finder *f, int count)
     f->item = SPRAG_TAKE_RAW(f->scratch, geoms, item);
     f->member = SPRAG_TAKE_RAW(f->scratch, geoms, member);
     f->slot = SPRAG_TAKE(f->scratch, f->slots, int);
-    if (f->scratch->failed) {
-        return false;
-    }
-    for (int c = 0; c < count; c++) {
+    for (int c = 0; c < count && !f->scratch->failed; c++) {
         const ode_collision *call = &f->calls[c];
         if (!is_within_one_space(call)) {
             add_side(f, call->a, c, 0);
@@ -245,7 +243,6 @@ static bool flatten(finder *f, int count)
             }
         }
     }
-    return !f->failed;
 }
 
 // ---- ODE's rules
@@ -353,7 +350,7 @@ typedef struct triangle {
 static const ode_side *triangle_side(finder *f, const item *mesh, int number,
                                      const double corner[3][3])
 {
-    f->crowded |= f->pairs->count - f->begun == ODE_MOST_TRIANGLES;
+    f->crowded |= f->pairs->count - f->begun >= f->spare;
     triangle *t = f->crowded ? NULL : SPRAG_TAKE(f->scratch, 1, triangle);
     if (!t) {
         return NULL;
@@ -464,7 +461,9 @@ static void add_pairs(finder *f, int i, int j)
     f->crowded = false;
     if (a->geom.kind == ODE_GEOM_SHAPE && b->geom.kind == ODE_GEOM_SHAPE) {
         add_pair(f, &a->side, &b->side);
-    } else if (a->geom.kind == ODE_GEOM_MESH && b->geom.kind == ODE_GEOM_MESH) {
+        return;
+    }
+    if (a->geom.kind == ODE_GEOM_MESH && b->geom.kind == ODE_GEOM_MESH) {
         mesh_search m = {.f = f, .i = i, .j = j};
         reach_of(f, i, j, reach);
         f->crowded |=
@@ -475,6 +474,7 @@ static void add_pairs(finder *f, int i, int j)
         add_near(&m, a->reach + b->reach);
     }
     f->pairs->count = f->crowded ? f->begun : f->pairs->count;
+    f->spare -= f->pairs->count - f->begun;
 }
 
 static void add_overlap(void *data, int i, int j)
@@ -493,9 +493,8 @@ static sprag_result find(finder *f, int count)
     if (count == 1 && !f->motion) {
         set_local(f, f->calls);
     }
-    if (!flatten(f, count)) {
-        return SPRAG_NO_MEMORY;
-    }
+    flatten(f, count);
+    f->spare *= f->items > ODE_PAIRS_GEOMS ? f->items / ODE_PAIRS_GEOMS : 1;
     f->bounds = SPRAG_TAKE_RAW(f->scratch, f->items, *f->bounds);
     for (int i = 0; i < f->items && f->bounds; i++) {
         widen(f, i);
@@ -523,6 +522,7 @@ static finder find_in(ode_geometry *geometry, const ode_collision *calls, ode_mo
     return (finder){.geometry = geometry,
                     .calls = calls,
                     .motion = motion,
+                    .spare = ODE_MOST_PAIRS,
                     .data = data,
                     .margin = margin,
                     .scratch = scratch,

@@ -31,8 +31,9 @@ enum { ADVANCE_WORK_BODIES = 20 };
 // that touch apart, and they stand still.
 static const double ADVANCE_FINE_WORK = 0.3;
 
-// Work of a certificate, of an expansion in it and of a constraint's rate in the projection, on
-// the same scale. They decide only what share of the work is theirs.
+// Work of a look at a pair, at its certificate, at an expansion in it and at a constraint's rate in
+// the projection, on the same scale. They decide only what share of the work is theirs.
+static const double ADVANCE_LOOK_WORK = 1;
 static const double ADVANCE_CERTIFICATE_WORK = 10, ADVANCE_EXPANSION_WORK = 12;
 static const double ADVANCE_RATE_WORK = 0.3;
 

@@ -35,20 +35,6 @@ static bool facet_of(const advance_run *run, int pair, facet *f)
     return sprag_gap_front(run->near[pair].shape[side], pose, f->front);
 }
 
-// May a triangle have the point? Both in the axes of the mesh.
-static bool is_about(const sprag_polytope *triangle, const double at[3], double near)
-{
-    const double(*v)[3] = triangle->vertex;
-    for (int k = 0; k < 3; k++) {
-        const double low = at[k] - near, high = at[k] + near;
-        if ((v[0][k] < low && v[1][k] < low && v[2][k] < low) ||
-            (v[0][k] > high && v[1][k] > high && v[2][k] > high)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 // Does the triangle rise above the plane through the point?
 static bool rises(const double corner[3][3], const double at[3], const double normal[3],
                   double near)
@@ -99,7 +85,7 @@ advance_seam advance_seam_at(advance_run *run, int pair, const double at[3], con
     mul33_transposed(of->pose[side]->rotation, from, local);
     for (int i = of->mesh[0]; i < of->mesh[1] && seam != ADVANCE_LEVEL_SEAM; i++) {
         const sprag_shape *other = run->near[i].shape[run->near[i].triangle];
-        if (i == pair || !is_about(other->polytope, local, 2 * near)) {
+        if (i == pair || !sprag_triangle_is_about(other->polytope, local, 2 * near)) {
             continue;
         }
         facet_of(run, i, &f);

@@ -305,6 +305,7 @@ sprag_result advance_scan(advance_run *run, double reach)
 {
     const sprag_frame *frame = run->frame;
     sprag_result result = SPRAG_OK;
+    advance_spend(run, ADVANCE_LOOK_WORK * frame->pairs);
     run->points.count = 0;
     run->mesh_crossing.pairs[0] = run->mesh_crossing.pairs[1] = 0;
     for (int i = 0; i < frame->colliders; i++) {
@@ -400,10 +401,16 @@ static bool has_moved(const advance_run *run, int pair, const bool *moved)
     return (a != SPRAG_STATIC && moved[a]) || (b != SPRAG_STATIC && moved[b]);
 }
 
-void advance_certify(advance_run *run, double horizon, const bool *moved)
+static void begin_certificates(advance_run *run, double horizon)
 {
+    advance_spend(run, ADVANCE_LOOK_WORK * run->frame->pairs);
     run->attempt.safe = horizon;
     run->attempt.blocking = -1;
+}
+
+void advance_certify(advance_run *run, double horizon, const bool *moved)
+{
+    begin_certificates(run, horizon);
     for (int i = 0; i < run->frame->pairs; i++) {
         if (!moved || has_moved(run, i, moved)) {
             certify_pair(run, i, horizon);
@@ -414,8 +421,7 @@ void advance_certify(advance_run *run, double horizon, const bool *moved)
 
 void advance_certify_blocked(advance_run *run, double horizon)
 {
-    run->attempt.safe = horizon;
-    run->attempt.blocking = -1;
+    begin_certificates(run, horizon);
     for (int i = 0; i < run->frame->pairs; i++) {
         if (!isinf(run->near[i].certificate.time)) {
             certify_pair(run, i, horizon);

@@ -125,7 +125,8 @@ bool compliant_belongs_to_neighbour(compliant_run *run, const double *x, int gua
 {
     const compliant_guards *guards = &run->guards;
     int pair = guards->pair[guard], side = sprag_pair_triangle(run->frame, pair);
-    double moved = 0;
+    double moved = 0, from[3], local[3];
+    sprag_pose room;
     if (side >= 0 && is_on_front(run, guard, side, gap)) {
         return false;
     }
@@ -133,13 +134,21 @@ bool compliant_belongs_to_neighbour(compliant_run *run, const double *x, int gua
         int body = compliant_body(run, guard, i);
         moved += body != SPRAG_STATIC ? motion_of(run, x, body) : 0;
     }
+    if (side >= 0) {
+        const sprag_pose *mesh = compliant_shape_pose(run, guard, side, &room);
+        subtract3(gap->point[side], mesh->position, from);
+        mul33_transposed(mesh->rotation, from, local);
+    }
     for (int g = -1; side >= 0 && (g = compliant_next_of_mesh(run, guard, g)) >= 0;) {
         double corner[3][3];
         sprag_gap other;
-        if (guards->gap[g] - moved > gap->distance) {
+        const int of = sprag_pair_triangle(run->frame, guards->pair[g]);
+        if (guards->gap[g] - moved > gap->distance ||
+            !sprag_triangle_is_about(compliant_collider(run, g, of)->shape.polytope, local,
+                                     2 * COMPLIANT_SHARED_POINT)) {
             continue;
         }
-        corners_of(run, g, sprag_pair_triangle(run->frame, guards->pair[g]), corner);
+        corners_of(run, g, of, corner);
         if (sprag_triangle_has((const double(*)[3])corner, gap->point[side],
                                COMPLIANT_SHARED_POINT) &&
             compliant_find_gap(run, g, gap->distance, 0, NULL, &other, NULL) && !other.beyond &&

@@ -782,6 +782,47 @@ START_TEST(large_geoms_on_fine_fields_are_left_to_stock)
 }
 END_TEST
 
+// A mesh of so many triangles that look like a roof each, side by side.
+static dGeomID row_of_triangles(int count, dTriMeshDataID *data)
+{
+    enum { MOST = 120 };
+    static double corner[2][3 * MOST][3];
+    static dTriIndex index[3 * MOST];
+    static int turn;
+    double(*of)[3] = corner[turn++ % 2];
+    for (int i = 0; i < 3 * count; i++) {
+        index[i] = (dTriIndex)i;
+        of[i][0] = 0.01 * (i / 3) + (i % 3 == 1);
+        of[i][1] = i % 3 == 2;
+        of[i][2] = 0.1 * (i % 3);
+    }
+    *data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildDouble(*data, of, sizeof of[0], 3 * count, index, 3 * count,
+                                3 * sizeof index[0]);
+    return on_body(dCreateTriMesh(space, *data, NULL, NULL, NULL), 0, 0, turn);
+}
+
+// Two of them beside a third mesh that has few triangles.
+START_TEST(fine_meshes_are_left_to_stock)
+{
+    dTriMeshDataID data[3];
+    dGeomID fine[2] = {row_of_triangles(120, &data[0]), row_of_triangles(110, &data[1])};
+    dGeomID ball = on_body(dCreateSphere(space, 0.5), 0, 0, 3);
+    find(100);
+    ck_assert_int_eq(found(fine[0], fine[1]), 0);
+    ck_assert_int_eq(found(fine[0], ball), 120);
+    dGeomDestroy(fine[1]);
+    dGeomID coarse = row_of_triangles(10, &data[2]);
+    find(100);
+    ck_assert_int_eq(found(fine[0], coarse), 1200);
+    dGeomDestroy(fine[0]);
+    dGeomDestroy(coarse);
+    for (int i = 0; i < 3; i++) {
+        dGeomTriMeshDataDestroy(data[i]);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("geoms");
@@ -796,6 +837,6 @@ int main(void)
         {geoms_without_extent_have_no_shape, 1}, {changed_convex_geoms_are_read_again, 1},
         {settled_steps_allocate_nothing, 1}, {geoms_may_go, 1}, {what_questions_have_read_goes, 1},
         {pairs_are_remembered, 1}, {triangles_within_the_margin_are_pairs, 1},
-        {large_geoms_on_fine_fields_are_left_to_stock, 1});
+        {large_geoms_on_fine_fields_are_left_to_stock, 1}, {fine_meshes_are_left_to_stock, 1});
     return run_suite(suite);
 }

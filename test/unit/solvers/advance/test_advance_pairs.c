@@ -38,6 +38,19 @@ START_TEST(declined_pairs_pass)
 }
 END_TEST
 
+// A frame of many pairs takes time though no gap of theirs is found.
+START_TEST(looks_at_pairs_are_work)
+{
+    scene *s = open_scene(0.5);
+    add_fixed_box(s, 0, 0, 0, box_of(2, 2, 0.2));
+    add_ball(s, 0, 0, 1, 0.2);
+    add_pairs(s, SPRAG_PAIR_DECLINED);
+    run(s, 1);
+    ck_assert_double_gt(s->stats.work, 0);
+    close_scene(s);
+}
+END_TEST
+
 // Without anybody to ask, nobody has accepted.
 START_TEST(unasked_pairs_pass)
 {
@@ -135,8 +148,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("advance_pairs");
-    ADD_TESTS(suite, "asks", {declined_pairs_pass, 1}, {unasked_pairs_pass, 1},
-              {is_asked_at_the_touch, COUNT(falls)}, {only_friction_against_turning_has_rows, 4});
+    ADD_TESTS(suite, "asks", {declined_pairs_pass, 1}, {looks_at_pairs_are_work, 1},
+              {unasked_pairs_pass, 1}, {is_asked_at_the_touch, COUNT(falls)},
+              {only_friction_against_turning_has_rows, 4});
     ADD_TESTS(suite, "faces", {rounding_chooses_no_face, 2}, {boxes_slide_over_seams, 4});
     return run_suite(suite);
 }
