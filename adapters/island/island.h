@@ -291,9 +291,10 @@ bool sprag_ode_fly(dBodyID id, const sprag_body *body, dReal step);
 
 // ---- reduce.c
 
-// Of contacts by the hundred between the same two bodies, with one surface, a few stay and stand
-// for the others. Moves those to the front, in their order, and returns how many they are. *kept:
-// their former indices; NULL if all stay. Out of memory: the scratch has failed.
+// Of contacts by the hundred between the same two bodies, with one surface, or of fewer where all
+// are by the thousand, a few stay and stand for the others. Moves those to the front, in their
+// order, and returns how many they are. *kept: their former indices; NULL if all stay. Out of
+// memory: the scratch has failed.
 int sprag_ode_reduce_contacts(sprag_contact *contact, int count, int **kept,
                               sprag_scratch *scratch);
 

@@ -1,9 +1,9 @@
-// Contacts by the hundred between the same two bodies, as of meshes: a few of them say as much. A
-// contact inside the outline of others in one plane exerts no force that those cannot exert
-// together; so the deepest contact stays, those that lie farthest along many directions, and then
-// whatever differs most in place and normal from all that stay. Each of them stands for several:
-// where forces of contacts add up by a law of their own (softness, stiffness, friction bounded by a
-// force), its law is that of as many contacts at once.
+// Contacts by the hundred between the same two bodies, as of meshes, or by the thousand between a
+// few: some of them say as much. A contact inside the outline of others in one plane exerts no
+// force that those cannot exert together; so the deepest contact stays, those that lie farthest
+// along many directions, and then whatever differs most in place and normal from all that stay.
+// Each of them stands for several: where forces of contacts add up by a law of their own (softness,
+// stiffness, friction bounded by a force), its law is that of as many contacts at once.
 #include <math.h>
 #include <string.h>
 
@@ -20,6 +20,7 @@ enum { AXES = 6 }; // of the place and of the normal
 
 typedef struct many {
     sprag_contact *contact;
+    int to;           // contacts that stay of a kind
     int *of;          // contacts of the kind, in order
     double *at[AXES]; // of each: place, as a share of the extent, and normal
     double *distance; // of each: square, to the nearest that stays
@@ -122,11 +123,11 @@ static void keep_deepest(many *m)
     keep(m, deepest);
 }
 
-// Along the axes, and between two and three of them.
+// Along the axes, and between two and three of them; if fewer stay, those that differ are enough.
 static void keep_outermost(many *m)
 {
     enum { DIRECTIONS = 27, NONE = 13 };
-    for (int d = 0; d < DIRECTIONS; d += d + 1 == NONE ? 2 : 1) {
+    for (int d = m->to < DIRECTIONS ? DIRECTIONS : 0; d < DIRECTIONS; d += d + 1 == NONE ? 2 : 1) {
         const double along[3] = {d % 3 - 1, d / 3 % 3 - 1, d / 9 - 1};
         double most = -INFINITY;
         int farthest = 0;
@@ -143,7 +144,7 @@ static void keep_outermost(many *m)
 
 static void keep_different(many *m)
 {
-    while (m->kept < REDUCE_TO) {
+    while (m->kept < m->to) {
         int most = 0;
         for (int i = 1; i < m->count; i++) {
             most = m->distance[i] > m->distance[most] ? i : most;
@@ -203,16 +204,37 @@ static void reduce(many *m, sprag_scratch *scratch)
 
 // ---- all contacts
 
-// The last entry of a kind's chain is -1.
-static bool sort_by_kind(kind *table, int mask, const sprag_contact *contact, int count, int *next)
+// The last entry of a kind's chain is -1. Returns the number of kinds.
+static int sort_by_kind(kind *table, int mask, const sprag_contact *contact, int count, int *next)
 {
-    bool any = false;
+    int kinds = 0;
     for (int i = count - 1; i >= 0; i--) {
         uint64_t key = key_of(&contact[i]);
         kind *k = kind_of(table, mask, key);
+        kinds += !k->key;
         next[i] = k->key ? k->first : -1;
         *k = (kind){.key = key, .count = k->count + 1, .first = i};
-        any |= k->count > REDUCE_FROM;
+    }
+    return kinds;
+}
+
+// Contacts that a kind may have before it is reduced.
+static int most_of_kind(const sprag_contact *contact, int count, int kinds)
+{
+    int bodies = REDUCE_BODIES;
+    for (int i = 0; i < count; i++) {
+        const int last = contact[i].body[moving_side(&contact[i])];
+        bodies = last >= bodies ? last + 1 : bodies;
+    }
+    const double most = (double)REDUCE_OF_BODY * bodies;
+    return count <= most ? REDUCE_FROM : (int)fmin(REDUCE_FROM, fmax(REDUCE_LEAST, most / kinds));
+}
+
+static bool has_many(const kind *table, int slots, int most)
+{
+    bool any = false;
+    for (int slot = 0; slot < slots; slot++) {
+        any |= table[slot].count > most;
     }
     return any;
 }
@@ -229,10 +251,16 @@ int sprag_ode_reduce_contacts(sprag_contact *contact, int count, int **kept, spr
     }
     kind *table = SPRAG_TAKE(scratch, slots, kind);
     int *next = SPRAG_TAKE(scratch, count, int), left = 0;
-    if (scratch->failed || !sort_by_kind(table, slots - 1, contact, count, next)) {
+    if (scratch->failed) {
+        return count;
+    }
+    const int kinds = sort_by_kind(table, slots - 1, contact, count, next);
+    const int most = most_of_kind(contact, count, kinds);
+    if (!has_many(table, slots, most)) {
         return count;
     }
     many m = {.contact = contact,
+              .to = most < REDUCE_TO ? most : REDUCE_TO,
               .of = SPRAG_TAKE(scratch, count, int),
               .distance = SPRAG_TAKE(scratch, count, double),
               .stays = SPRAG_TAKE(scratch, count, bool)};
@@ -245,7 +273,7 @@ int sprag_ode_reduce_contacts(sprag_contact *contact, int count, int **kept, spr
     }
     memset(m.stays, true, (size_t)count * sizeof *m.stays);
     for (int slot = 0; slot < slots; slot++) {
-        if (table[slot].count > REDUCE_FROM) {
+        if (table[slot].count > most) {
             m.count = 0;
             for (int i = table[slot].first; i >= 0; i = next[i]) {
                 m.of[m.count++] = i;

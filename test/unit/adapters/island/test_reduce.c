@@ -153,11 +153,41 @@ START_TEST(copies_count_once)
 }
 END_TEST
 
+// Thousands of contacts, though no two bodies have many: all have an equal part, and the deepest of
+// each two stays. As many of a hundred bodies are ordinary.
+START_TEST(a_few_bodies_have_some_thousands)
+{
+    enum { BODIES = 20, GRID = 36, PAIRS = BODIES * (BODIES - 1) / 2 };
+    static set s;
+    static sprag_contact contact[PAIRS * GRID];
+    for (int spread = 0; spread < 2; spread++) {
+        int count = 0, *kept, deepest = 0;
+        for (int a = 0; a < BODIES; a++) {
+            for (int b = 0; b < a; b++) {
+                s.count = 0;
+                add_grid(&s, spread ? 4 * a + 3 : a, b, 6);
+                memcpy(contact + count, s.contact, GRID * sizeof *contact);
+                count += GRID;
+            }
+        }
+        const int left = sprag_ode_reduce_contacts(contact, count, &kept, &s.scratch);
+        ck_assert(!s.scratch.failed);
+        for (int i = 0; i < left; i++) {
+            deepest += contact[i].gap == -1e-3 * (1 + 0.5 + 0.25);
+        }
+        ck_assert_int_eq(left, spread ? count : 10 * PAIRS);
+        ck_assert_int_eq(deepest, PAIRS);
+    }
+    sprag_scratch_free(&s.scratch);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("reduce");
     ADD_TESTS(suite, "all", {ordinary_numbers_stay, 1}, {the_outline_and_the_deepest_stay, 1},
               {those_that_stay_stand_for_the_others, 1}, {kinds_are_apart, 1},
-              {rolling_friction_is_of_the_surface, 1}, {copies_count_once, 1});
+              {rolling_friction_is_of_the_surface, 1}, {copies_count_once, 1},
+              {a_few_bodies_have_some_thousands, 1});
     return run_suite(suite);
 }
