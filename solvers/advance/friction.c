@@ -69,6 +69,16 @@ void advance_start_friction(advance_run *run, const advance_problem *p)
     }
 }
 
+// Gives a contact the friction of its pair again. Its bias has the chord's part already.
+static void restore_friction(const advance_problem *p, const sprag_pair *pair,
+                             sprag_contact *contact)
+{
+    const double bias = contact->bias;
+    sprag_pair_set_friction(pair, contact);
+    sprag_contact_on_chords(contact, p->body, p->problem.step, true);
+    contact->bias = bias;
+}
+
 bool advance_choose_friction(advance_run *run, const advance_problem *p)
 {
     bool any = false;
@@ -86,8 +96,7 @@ bool advance_choose_friction(advance_run *run, const advance_problem *p)
             near->friction = ADVANCE_SLIDES_FREELY;
         }
         if (near->friction == ADVANCE_RUBS && !has) {
-            sprag_pair_set_friction(pair, contact);
-            sprag_contact_on_chords(contact, p->body, p->problem.step, true);
+            restore_friction(p, pair, contact);
             any = true;
         } else if (near->friction == ADVANCE_SLIDES_FREELY && has) {
             advance_remove_friction(contact);

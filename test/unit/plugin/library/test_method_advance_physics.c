@@ -82,6 +82,31 @@ START_TEST(friction_with_normal_force)
 }
 END_TEST
 
+// What is bonded to a bed that tips up is not pressed into it. Such friction acts from the second
+// solve on; the chords of the bodies open their contact in the first one.
+START_TEST(a_bed_that_tips_keeps_what_it_bonds_apart)
+{
+    static const double mu[] = {1e3, HUGE_VAL};
+    const double speed = 2, place[3] = {1, 0, 0.15};
+    scene *s = open_scene("method=advance");
+    s->surface.mode = 0;
+    s->surface.mu = mu[_i];
+    dBodyID bed = body_at(s, dCreateBox(s->space, 4, 4, 0.1), 0, 0, 0);
+    dBodyID crate = body_at(s, dCreateBox(s->space, 0.2, 0.2, 0.2), place[0], 0, place[2]);
+    dBodySetKinematic(bed);
+    dBodySetAngularVel(bed, 0, speed, 0);
+    dBodySetAngularVel(crate, 0, speed, 0);
+    dBodySetLinearVel(crate, speed * place[2], 0, -speed * place[0]);
+    step(s);
+    dVector3 at;
+    const dReal *x = dBodyGetPosition(crate);
+    dBodyGetPosRelPoint(bed, x[0], x[1], x[2], at);
+    ck_assert_double_ge(at[2], place[2]);
+    ck_assert_double_le(at[2], place[2] + REST);
+    close_scene(s);
+}
+END_TEST
+
 // A block on a slope sticks up to the bound of its friction: 1 mm in 2 s otherwise.
 START_TEST(block_sticks_near_its_bound)
 {
@@ -776,7 +801,8 @@ int main(void)
     const char *runs = getenv("SPRAG_RUNS");
     Suite *suite = suite_create("method_advance_physics");
     ADD_TESTS(suite, "friction", {no_friction_without_normal_force, SLOTS},
-              {friction_with_normal_force, 2}, {block_sticks_near_its_bound, 6});
+              {friction_with_normal_force, 2}, {a_bed_that_tips_keeps_what_it_bonds_apart, 2},
+              {block_sticks_near_its_bound, 6});
     ADD_TESTS(suite, "restitution", {apex_is_exact, GROUNDS * LENGTHS * MODES},
               {elastic_lattice_keeps_its_energy, 1}, {touching_balls_pass_impacts_on, 3},
               {long_rows_lose_nothing, 3}, {impacts_with_friction_add_no_energy, 3},
