@@ -153,8 +153,8 @@ static double next_length(const trial *before, const trial *last, const trial *l
     return inside ? next : 0.5 * (low->length + fmin(high->length, high->safe));
 }
 
-// *longest: in: s; out: of a sub-step that no event may end, where the last attempt does not go
-// through its own.
+// Looks for the event that ends the sub-step. *longest: s. If the last attempt is not safe to its
+// end, it becomes the length that plan_coarse() is to take.
 static sprag_result plan_exact(advance_run *run, double *longest, bool to_the_end)
 {
     const double horizon = *longest;
