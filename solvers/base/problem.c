@@ -257,7 +257,8 @@ void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, dou
         if (opens > 0 && !contact->rebounds) {
             double slip[3]; // what slides as fast as the turn does not turn with it
             sprag_contact_velocity(contact, body[0].velocity, sizeof *body, slip);
-            contact->bias -= opens * sprag_larger(0, 1 - norm3(slip) / way);
+            const double slides = norm3(slip);
+            contact->bias -= slides < way ? opens * (1 - slides / way) : 0;
         }
     }
 }

@@ -361,6 +361,24 @@ START_TEST(a_turn_opens_contacts_of_what_goes_with_it)
 }
 END_TEST
 
+// Of bodies whose centres are as good as one, too, and of turns of any speed.
+START_TEST(chords_are_finite)
+{
+    for (int i = -160; i <= 0; i += 20) {
+        for (int k = -160; k <= 140; k += 20) {
+            open_scene(&s);
+            add_cube(&s, 1);
+            add_cube(&s, 1);
+            sprag_contact *contact = add_contact(&s, 0, 1, (double[]){0, 0, 1});
+            contact->arm[0][2] = -pow(10, i), contact->arm[1][2] = 0;
+            s.body[0].velocity[4] = s.body[1].velocity[4] = pow(10, k);
+            sprag_contact_on_chords(contact, s.body, 0.01, i % 40 == 0);
+            ck_assert(isfinite(contact->bias) && isfinite(contact->slide.velocity[0]));
+        }
+    }
+}
+END_TEST
+
 // ---- results
 
 START_TEST(every_result_has_a_name)
@@ -488,7 +506,8 @@ int main(void)
     ADD_TESTS(suite, "wrench", {wrench_of_a_contact_by_hand, 1},
               {wrench_has_the_power_of_the_force, 10});
     ADD_TESTS(suite, "rest", {what_does_not_move_on_another_rests, COUNT(motions)});
-    ADD_TESTS(suite, "chords", {a_turn_opens_contacts_of_what_goes_with_it, 1});
+    ADD_TESTS(suite, "chords", {a_turn_opens_contacts_of_what_goes_with_it, 1},
+              {chords_are_finite, 1});
     ADD_TESTS_WITH(suite, "scratch", NULL, free_scratch, {scratch_is_aligned_zeroed_and_apart, 1},
                    {scratch_joins_its_chunks_and_stops_growing, 1},
                    {scratch_keeps_what_was_taken_when_it_grows, 1},
