@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kinematics.h"
+#include "linalg.h"
 #include "yardstick_parts.h"
 
 static const double least_load = 1e-3; // of the mean normal force
@@ -20,12 +20,8 @@ static point point_of(const yardstick *y, int i)
 {
     const sprag_contact *c = &y->pulled.contact[i];
     const dJointFeedback *feedback = yardstick_forces(y->pulled.contact_joint[i]);
-    const double *v[2];
     double u[3];
-    for (int side = 0; side < 2; side++) {
-        v[side] = c->body[side] == SPRAG_STATIC ? NULL : y->velocity[c->body[side]];
-    }
-    relative_velocity(v, (const double(*)[3])c->arm, u);
+    sprag_contact_velocity(c, *y->velocity, sizeof *y->velocity, u);
     point p;
     for (int k = 0; k < 3; k++) {
         p.velocity[k] = dot3(c->frame[k], u) - (k ? c->slide.velocity[k - 1] : 0);

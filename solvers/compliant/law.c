@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "compliant_run.h"
-#include "kinematics.h"
 #include "linalg.h"
 
 // ---- restitution -> dissipation
@@ -228,13 +227,8 @@ static double change_by(const sprag_problem *problem, const sprag_contact *c, do
 // Points that pushed in the last solve, and those that approach.
 static bool is_expected(const sprag_problem *problem, const sprag_contact *c, double least)
 {
-    const double *velocity[2];
     double u[3];
-    for (int side = 0; side < 2; side++) {
-        const int b = c->body[side];
-        velocity[side] = b == SPRAG_STATIC ? NULL : problem->body[b].free_velocity;
-    }
-    relative_velocity(velocity, c->arm, u);
+    sprag_contact_velocity(c, problem->body->free_velocity, sizeof *problem->body, u);
     return change_by(problem, c, c->guess[0]) > least || c->bias - dot3(c->frame[0], u) > least;
 }
 
