@@ -45,6 +45,7 @@ typedef struct ode_pairs { // in scratch; set by the search
     ode_pair *pair;
     int unknown;          // geoms of classes that sprag has no shape for
     dGeomID unknown_geom; // the last of them
+    dGeomID crowded[2];   // the first two with too many triangles: they have no pair; NULL: none
 } ode_pairs;
 
 // ---- pairs.c: the search

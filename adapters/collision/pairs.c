@@ -473,7 +473,11 @@ static void add_pairs(finder *f, int i, int j)
         mesh_search m = {.f = f, .i = swapped ? j : i, .j = swapped ? i : j, .swapped = swapped};
         add_near(&m, a->reach + b->reach);
     }
-    f->pairs->count = f->crowded ? f->begun : f->pairs->count;
+    if (f->crowded) {
+        f->pairs->count = f->begun;
+        f->pairs->crowded[1] = f->pairs->crowded[0] ? f->pairs->crowded[1] : b->id;
+        f->pairs->crowded[0] = f->pairs->crowded[0] ? f->pairs->crowded[0] : a->id;
+    }
     f->spare -= f->pairs->count - f->begun;
 }
 

@@ -85,6 +85,7 @@ typedef struct ode_advance_warnings {
     dBodyID invalid_force, nonfinite_body;
     dBodyID implicit_body[SPRAG_COMPLIANT_REASONS]; // of a group left to the implicit step
     dGeomID overlap[2];                             // geoms that overlap at the start
+    dGeomID crowded[2];        // with too many triangles: their contacts are taken as given
     dGeomID without_distance;  // a mesh or heightfield, whose contacts are taken as given
     dJointID whole_step_joint; // has no rows within a step: the implicit step takes its group
     dJointID soft;             // a contact whose own ERP, CFM or stiffness has no effect

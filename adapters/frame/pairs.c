@@ -252,6 +252,7 @@ bool step_find_pairs(step *s)
             break;
         }
     }
+    memcpy(s->a->warnings.crowded, s->pairs.crowded, sizeof s->pairs.crowded);
     kick_bodies(s);
     return !s->scratch->failed;
 }

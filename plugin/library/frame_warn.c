@@ -147,6 +147,13 @@ void warn_of_frame(world_state *w, const ode_advance *step)
     if (step->results.stats.stalled > 0 && warn_first(w, WARN_STALL)) {
         warn_of_stall(w, step->results.stats.stalled);
     }
+    if (step->warnings.crowded[0] && warn_first(w, WARN_CROWDED)) {
+        warn(w, NULL,
+             "%s and %s have more pairs of triangles than method=%s keeps apart in a step. Their "
+             "contacts are those that the program makes before the step.",
+             describe_geom(a, step->warnings.crowded[0]),
+             describe_geom(b, step->warnings.crowded[1]), w->settings.method->name);
+    }
     if (step->results.stats.overlaps > 0 && warn_first(w, WARN_OVERLAP)) {
         warn(w, "overlaps",
              "geoms overlap at the start of a step, first %s and %s (%ld in all). The step pushes "

@@ -21,6 +21,7 @@ typedef enum warning {
     WARN_SURFACE_LAYER,
     WARN_STALL,
     WARN_OVERLAP,
+    WARN_CROWDED,
     WARN_JOINT,
     WARN_CALLBACK,
     // printed once per process, because games make a new world for every level or life

@@ -811,10 +811,13 @@ START_TEST(fine_meshes_are_left_to_stock)
     find(100);
     ck_assert_int_eq(found(fine[0], fine[1]), 0);
     ck_assert_int_eq(found(fine[0], ball), 120);
+    ck_assert(pairs.crowded[0] == fine[0] || pairs.crowded[1] == fine[0]);
+    ck_assert(pairs.crowded[0] == fine[1] || pairs.crowded[1] == fine[1]);
     dGeomDestroy(fine[1]);
     dGeomID coarse = row_of_triangles(10, &data[2]);
     find(100);
     ck_assert_int_eq(found(fine[0], coarse), 1200);
+    ck_assert_ptr_null(pairs.crowded[0]);
     dGeomDestroy(fine[0]);
     dGeomDestroy(coarse);
     for (int i = 0; i < 3; i++) {
