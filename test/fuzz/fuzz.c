@@ -21,7 +21,8 @@
 #include "text.h"
 
 static const char help[] =
-    "Usage: build/fuzz [-s SECONDS] [-f SEED] [-n WORLDS] [-m METHOD] [-c FILE] [-e] [-w] [-v]\n"
+    "Usage: build/fuzz [-s SECONDS] [-f SEED] [-n WORLDS] [-m METHOD] [-c FILE] [-e] [-g] [-w] "
+    "[-v]\n"
     "\n"
     "Steps hostile worlds under all methods, and reads hostile options and recordings.\n"
     "\n"
@@ -30,10 +31,13 @@ static const char help[] =
     "  -n WORLDS   ends after so many worlds of each method\n"
     "  -m METHOD   this method alone, with its options: advance,advance.epsilon=1e-5\n"
     "  -c FILE     runs the seeds in FILE first, in which every island has a solution; a line is\n"
-    "              a seed, a method and maybe -e: then no world may be an outlier\n"
+    "              a seed, a method and maybe -e: then no world may be an outlier;\n"
+    "              or -g\n"
     "  -e          worlds alone, to which nothing gives energy: without forces, motors, moving\n"
     "              surfaces, recovery of overlaps; an outlier is one that gains ten times as much\n"
     "              as under stock\n"
+    "  -g          worlds alone, with meshes, convex solids and heightfields; without it one in\n"
+    "              five has them\n"
     "  -w          worlds alone\n"
     "  -v          prints each world\n"
     "\n"
@@ -53,7 +57,8 @@ typedef struct totals {
     double worst_ms;
 } totals;
 
-static bool verbose, closed;
+static bool verbose;
+static fuzz_kind kind;
 static volatile fuzz_run *shared;
 
 static double seconds_now(void)
@@ -92,7 +97,7 @@ static const char *run_world(uint64_t seed, const char *method, fuzz_run *run)
             _exit(1);
         }
         snprintf(options, sizeof options, "method=%s", method);
-        fuzz_world(seed, options, closed, shared);
+        fuzz_world(seed, options, kind, shared);
         dCloseODE();
         exit(0);
     }
@@ -117,8 +122,8 @@ static const char *run_world(uint64_t seed, const char *method, fuzz_run *run)
 static void fail(totals *t, uint64_t seed, const char *why)
 {
     t->failures++;
-    printf("FAILED: %s: build/fuzz %s -f %llu -n 1 -m %s\n", why, closed ? "-e" : "-w",
-           (unsigned long long)seed, t->method);
+    printf("FAILED: %s: build/fuzz -w%s%s -f %llu -n 1 -m %s\n", why, kind.closed ? " -e" : "",
+           kind.formed ? " -g" : "", (unsigned long long)seed, t->method);
 }
 
 static void try_world(totals *t, uint64_t seed)
@@ -134,12 +139,12 @@ static void try_world(totals *t, uint64_t seed)
     snprintf(text, sizeof text, "%s", why ? why : "");
     bool stock_fails = false;
     double most_energy = INFINITY;
-    if (why || closed || run.energy > outlier_least) {
+    if (why || kind.closed || run.energy > outlier_least) {
         stock_fails = run_world(seed, "ode", &stock);
         most_energy = stock_fails ? INFINITY : stock.most_energy;
     }
     bool is_outlier = run.energy > fmax(outlier_least, outlier * most_energy);
-    if (closed) {
+    if (kind.closed) {
         is_outlier = !stock_fails && run.gain > outlier * fmax(stock.gain, rounding * most_energy);
     }
     t->worlds++;
@@ -161,7 +166,7 @@ static void try_world(totals *t, uint64_t seed)
         printf("%llu %s: %d steps, %ld fallbacks, worst %.1f ms, %.3g J (stock: at most %.3g) %s\n",
                (unsigned long long)seed, t->method, run.steps, run.fallbacks, run.worst_ms,
                run.energy, most_energy, text);
-        if (closed) {
+        if (kind.closed) {
             printf("    gained %.3g J, stock %.3g J%s\n", run.gain, stock.gain,
                    is_outlier ? ": OUTLIER" : "");
         }
@@ -172,7 +177,7 @@ static void try_world(totals *t, uint64_t seed)
 // as it exits. false: the file cannot be read.
 static bool run_corpus(const char *file, long *failures)
 {
-    const bool all_closed = closed;
+    const fuzz_kind all = kind;
     enum { SEEDS_MAX = 1000 };
     static struct {
         unsigned long long seed;
@@ -190,9 +195,10 @@ static bool run_corpus(const char *file, long *failures)
     }
     for (int i = 0; i < count; i++) {
         totals t = {.method = of[i].method};
-        closed = !strcmp(of[i].option, "-e");
+        kind.closed = !strcmp(of[i].option, "-e");
+        kind.formed = !strcmp(of[i].option, "-g");
         try_world(&t, of[i].seed);
-        if (closed && t.outliers > 0) {
+        if (kind.closed && t.outliers > 0) {
             fail(&t, of[i].seed, "energy from nothing");
         }
         if (t.fallbacks > 0) {
@@ -200,7 +206,7 @@ static bool run_corpus(const char *file, long *failures)
         }
         *failures += t.failures;
     }
-    closed = all_closed;
+    kind = all;
     return from;
 }
 
@@ -250,7 +256,7 @@ static bool make_recording(char name[])
     pid_t child = descriptor >= 0 ? fork() : -1;
     if (child == 0) {
         setenv("SPRAG_RECORD", name, 1);
-        fuzz_world(1, "method=advance", false, shared);
+        fuzz_world(1, "method=advance", (fuzz_kind){false}, shared);
         exit(0);
     }
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
@@ -307,12 +313,19 @@ static long try_bytes(double seconds, uint64_t seed)
 
 static long try_worlds(totals *t, int count, double seconds, uint64_t seed, long most)
 {
+    enum { FORMED_EVERY = 4 };
+    const bool formed = kind.formed;
     double end = seconds_now() + seconds;
     long failures = 0;
     for (long n = 0; seconds_now() < end && (most == 0 || n < most); n++) {
         for (int i = 0; i < count; i++) {
             try_world(&t[i], seed + (uint64_t)n);
         }
+        kind.formed = true;
+        for (int i = 0; i < count && !formed && n % FORMED_EVERY == FORMED_EVERY - 1; i++) {
+            try_world(&t[i], seed + (uint64_t)n);
+        }
+        kind.formed = formed;
     }
     printf("%-12s %7s %8s %9s %9s %10s %9s %9s %7s %9s\n", "method", "worlds", "steps", "failures",
            "as stock", "fallbacks", "worst/ms", "> 200 ms", "> 10 s", "outliers");
@@ -358,7 +371,7 @@ int main(int argc, char **argv)
     long most = 0, failures = 0;
     bool worlds_alone = false;
     const char *corpus = NULL;
-    for (int found; (found = getopt(argc, argv, "s:f:n:m:c:ewvh")) != -1;) {
+    for (int found; (found = getopt(argc, argv, "s:f:n:m:c:egwvh")) != -1;) {
         switch (found) {
         case 's':
             seconds = number_of(found, optarg);
@@ -377,7 +390,10 @@ int main(int argc, char **argv)
             corpus = optarg;
             break;
         case 'e':
-            closed = worlds_alone = true;
+            kind.closed = worlds_alone = true;
+            break;
+        case 'g':
+            kind.formed = worlds_alone = true;
             break;
         case 'w':
             worlds_alone = true;

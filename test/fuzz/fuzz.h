@@ -24,9 +24,13 @@ typedef struct fuzz_run {
 
 enum { FUZZ_STEPS = 60 };
 
-// Makes the world of a seed and steps it under a method. closed: nothing gives it energy, no
-// forces, motors, moving surfaces, nor jumps. Writes *to step by step.
-void fuzz_world(uint64_t seed, const char *method, bool closed, volatile fuzz_run *to);
+typedef struct fuzz_kind {
+    bool closed; // nothing gives the world energy, no forces, motors, moving surfaces, nor jumps
+    bool formed; // it has meshes, convex solids and heightfields
+} fuzz_kind;
+
+// Makes the world of a seed and steps it under a method. Writes *to step by step.
+void fuzz_world(uint64_t seed, const char *method, fuzz_kind kind, volatile fuzz_run *to);
 
 // ---- bytes (bytes.c). true: nothing was wrong.
 

@@ -1,6 +1,7 @@
 // Worlds that no program should make: masses and lengths over many orders of magnitude, singular
 // mechanisms, contacts by the dozen between the same two bodies, forces without measure, bodies
-// that jump, are destroyed and disabled between steps. From a seed alone.
+// that jump, are destroyed and disabled between steps. Some have heightfields, and bodies that are
+// meshes and convex solids. From a seed alone.
 #include "fuzz.h"
 
 #include <math.h>
@@ -13,6 +14,16 @@
 #include "sprag.h"
 
 enum { BODIES_MAX = 30, JOINTS_MAX = 40, CONTACTS_MAX = 64 };
+enum { FORMS_MAX = BODIES_MAX + 2, VERTICES_MAX = 64, TRIANGLES_MAX = 120, SAMPLES_MAX = 400 };
+
+// The numbers of a mesh, convex solid or heightfield, which ODE does not copy.
+typedef struct form {
+    dTriMeshDataID mesh;        // NULL: none
+    dHeightfieldDataID heights; // NULL: none
+    float vertex[VERTICES_MAX][3];
+    dTriIndex triangle[TRIANGLES_MAX][3];
+    dReal plane[6][4], corner[8][3], sample[SAMPLES_MAX];
+} form;
 
 typedef struct hostile {
     uint64_t dice;
@@ -22,6 +33,8 @@ typedef struct hostile {
     dBodyID body[BODIES_MAX];
     dJointID joint[JOINTS_MAX];
     dJointFeedback feedback[JOINTS_MAX];
+    form form[FORMS_MAX];
+    int forms;
     int bodies, joints, most_contacts;
     double wildness; // share of numbers that are out of all proportion
     dSurfaceParameters surface;
@@ -108,6 +121,116 @@ static void add_geom(hostile *h, dBodyID body, double size)
         break;
     }
     dGeomSetBody(geom, body);
+}
+
+// Triangles anywhere, some with no area, some twice or with both faces.
+static dGeomID make_mesh(hostile *h, double size)
+{
+    form *f = &h->form[h->forms++];
+    const int vertices = 3 + pick(h, VERTICES_MAX - 3), triangles = 1 + pick(h, TRIANGLES_MAX);
+    const bool flat = chance(h, 0.2);
+    for (int i = 0; i < vertices; i++) {
+        dReal at[3];
+        fill(h, at, 3, chance(h, h->wildness / 10) ? 1e3 * size : size / 2);
+        for (int k = 0; k < 3; k++) {
+            f->vertex[i][k] = flat && k == 2 ? 0 : (float)at[k];
+        }
+    }
+    for (int i = 0; i < triangles; i++) {
+        const bool turned = i > 0 && chance(h, 0.2);
+        for (int k = 0; k < 3; k++) {
+            f->triangle[i][k] = turned ? f->triangle[i - 1][2 - k] : (dTriIndex)pick(h, vertices);
+        }
+    }
+    f->mesh = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildSingle(f->mesh, f->vertex, sizeof f->vertex[0], vertices, f->triangle,
+                                3 * triangles, sizeof f->triangle[0]);
+    dGeomTriMeshDataPreprocess2(f->mesh, 1U << dTRIDATAPREPROCESS_BUILD_FACE_ANGLES, NULL);
+    return dCreateTriMesh(h->space, f->mesh, NULL, NULL, NULL);
+}
+
+// A box, whose corners are not always where its planes meet.
+static dGeomID make_convex(hostile *h, double size)
+{
+    static const unsigned polygons[] = {4, 0, 2, 6, 4, 4, 1, 5, 7, 3, 4, 0, 4, 5, 1,
+                                        4, 2, 3, 7, 6, 4, 0, 1, 3, 2, 4, 4, 6, 7, 5};
+    form *f = &h->form[h->forms++];
+    const double other = chance(h, h->wildness) ? size * power(h, -4, 2) : size;
+    const bool bent = chance(h, 0.2);
+    for (int i = 0; i < 6; i++) {
+        f->plane[i][i / 2] = i % 2 ? -1 : 1;
+        f->plane[i][3] = (i / 2 == 2 ? other : size) / 2;
+    }
+    for (int i = 0; i < 8; i++) {
+        dReal off[3];
+        fill(h, off, 3, bent ? size / 10 : 0);
+        for (int k = 0; k < 3; k++) {
+            const double half = (k == 2 ? other : size) / 2;
+            f->corner[i][k] = (i >> k & 1 ? -half : half) + off[k];
+        }
+    }
+    return dCreateConvex(h->space, f->plane[0], 6, f->corner[0], 8, polygons);
+}
+
+// With an end: ODE itself takes minutes where a large geom is on small cells without end.
+static dGeomID make_field(hostile *h)
+{
+    form *f = &h->form[h->forms++];
+    const int wide = 2 + pick(h, 18), deep = 2 + pick(h, 18);
+    const double size = chance(h, h->wildness) ? power(h, -2, 2) : 6;
+    for (int i = 0; i < wide * deep; i++) {
+        f->sample[i] = between(h, -0.3, 0.3);
+    }
+    dMatrix3 turn;
+    dRFromAxisAndAngle(turn, 1, 0, 0, M_PI / 2);
+    f->heights = dGeomHeightfieldDataCreate();
+    dGeomHeightfieldDataBuildDouble(f->heights, f->sample, 0, size, size, wide, deep, 1, 0, 0.5, 0);
+    dGeomID field = dCreateHeightfield(h->space, f->heights, 1);
+    dGeomSetRotation(field, turn);
+    return field;
+}
+
+static void destroy_geoms(dBodyID body)
+{
+    for (dGeomID g = dBodyGetFirstGeom(body); g;) {
+        dGeomID next = dBodyGetNextGeom(g);
+        dGeomDestroy(g);
+        g = next;
+    }
+}
+
+// By a die of their own: the rest of the world is that of the seed without them.
+static void add_forms(hostile *h)
+{
+    const uint64_t dice = h->dice;
+    h->dice = ~dice;
+    if (chance(h, 0.5)) {
+        make_field(h);
+    }
+    if (chance(h, 0.5)) {
+        make_mesh(h, 3);
+    }
+    for (int i = 0; i < h->bodies; i++) {
+        if (chance(h, 0.6)) {
+            const double size = chance(h, h->wildness) ? power(h, -3, 2) : between(h, 0.2, 1);
+            dGeomID geom = chance(h, 0.5) ? make_mesh(h, size) : make_convex(h, size);
+            destroy_geoms(h->body[i]);
+            dGeomSetBody(geom, h->body[i]);
+        }
+    }
+    h->dice = dice;
+}
+
+static void destroy_forms(hostile *h)
+{
+    for (int i = 0; i < h->forms; i++) {
+        if (h->form[i].mesh) {
+            dGeomTriMeshDataDestroy(h->form[i].mesh);
+        }
+        if (h->form[i].heights) {
+            dGeomHeightfieldDataDestroy(h->form[i].heights);
+        }
+    }
 }
 
 static void add_body(hostile *h)
@@ -257,9 +380,9 @@ static void set_surface(hostile *h)
     }
 }
 
-static void open_world(hostile *h, uint64_t seed, const char *method, bool closed)
+static void open_world(hostile *h, uint64_t seed, const char *method, fuzz_kind kind)
 {
-    *h = (hostile){.dice = seed * 7919 + 1, .world = dWorldCreate(), .closed = closed};
+    *h = (hostile){.dice = seed * 7919 + 1, .world = dWorldCreate(), .closed = kind.closed};
     for (int i = 0; i < 5; i++) {
         fraction(h);
     }
@@ -287,6 +410,9 @@ static void open_world(hostile *h, uint64_t seed, const char *method, bool close
          n--) {
         add_joint(h);
     }
+    if (kind.formed) {
+        add_forms(h);
+    }
     sprag_world_configure(h->world, method);
 }
 
@@ -301,11 +427,7 @@ static void touch(void *data, dGeomID a, dGeomID b)
 
 static void destroy_body(hostile *h, int i)
 {
-    for (dGeomID g = dBodyGetFirstGeom(h->body[i]); g;) {
-        dGeomID next = dBodyGetNextGeom(g);
-        dGeomDestroy(g);
-        g = next;
-    }
+    destroy_geoms(h->body[i]);
     dBodyDestroy(h->body[i]);
     h->body[i] = h->body[--h->bodies];
 }
@@ -490,17 +612,17 @@ static uint64_t hash_of_state(const hostile *h)
     return hash;
 }
 
-void fuzz_world(uint64_t seed, const char *method, bool closed, volatile fuzz_run *to)
+void fuzz_world(uint64_t seed, const char *method, fuzz_kind kind, volatile fuzz_run *to)
 {
-    hostile h;
-    open_world(&h, seed, method, closed);
+    static hostile h;
+    open_world(&h, seed, method, kind);
     double start_energy = total_energy(&h), pushed = 0;
     for (int k = 0; k < FUZZ_STEPS && !to->nonfinite && !has_flown_away(&h); k++) {
         meddle(&h);
         to->most_energy = fmax(to->most_energy, kinetic_energy(&h));
         dSpaceCollide(h.space, &h, touch);
         bool at_stop[JOINTS_MAX] = {false};
-        if (closed) { // others lose bodies of their joints
+        if (kind.closed) { // others lose bodies of their joints
             find_stops(&h, at_stop);
         }
         double start = cpu_ms();
@@ -530,6 +652,7 @@ void fuzz_world(uint64_t seed, const char *method, bool closed, volatile fuzz_ru
     to->hash = hash_of_state(&h);
     dJointGroupDestroy(h.contacts);
     dSpaceDestroy(h.space);
+    destroy_forms(&h);
     dWorldDestroy(h.world);
     to->done = true;
 }
