@@ -69,14 +69,19 @@ static void parts_of(const advance_run *run, const advance_near *near, double pa
 static bool slow_pair(advance_run *run, int pair, bool *moved)
 {
     const sprag_frame *frame = run->frame;
+    const int *collider = frame->pair[pair].collider;
+    const int body[2] = {frame->collider[collider[0]].body, frame->collider[collider[1]].body};
+    const bool joined = body[0] != SPRAG_STATIC && body[1] != SPRAG_STATIC &&
+                        run->assembly[body[0]] == run->assembly[body[1]];
     double part[2];
     bool slower = false;
     parts_of(run, &run->near[pair], part);
-    for (int side = 0; side < 2; side++) {
-        int body = frame->collider[frame->pair[pair].collider[side]].body;
-        if (body != SPRAG_STATIC && frame->body[body].mass > 0 && run->attempt.share[body] > 0 &&
+    part[0] = joined ? fmin(part[0], part[1]) : part[0];
+    for (int side = 0; side < (joined ? 1 : 2); side++) {
+        const int b = body[side];
+        if (b != SPRAG_STATIC && frame->body[b].mass > 0 && run->attempt.share[b] > 0 &&
             part[side] < 1) {
-            scale(run, body, part[side], moved);
+            scale(run, b, part[side], moved);
             slower = true;
         }
     }
