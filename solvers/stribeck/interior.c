@@ -398,8 +398,8 @@ static void set_changes(const interior *in)
     for (int i = 0; i < in->limits; i++) {
         const limit *of = &in->limit[i];
         cones *c = &in->cones[i / LANES];
-        const long row = of->point >= 0 ? 0 : of->p - in->row_p;
         const bool points = of->point >= 0;
+        const long row = points ? 0 : of->p - in->row_p;
         const double *rest = points ? in->rest[of->point] : &in->row_rest[row];
         const double *du = points ? system->slip_change[of->point] : &system->rate_change[row];
         const double *yield = points ? in->yield[of->point] : &system->equation[row].yield;
