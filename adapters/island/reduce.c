@@ -204,16 +204,20 @@ static void reduce(many *m, sprag_scratch *scratch)
 
 // ---- all contacts
 
-// The last entry of a kind's chain is -1. Returns the number of kinds.
-static int sort_by_kind(kind *table, int mask, const sprag_contact *contact, int count, int *next)
+// The last entry of a kind's chain is -1. *largest: contacts of the kind that has most. Returns the
+// number of kinds.
+static int sort_by_kind(kind *table, int mask, const sprag_contact *contact, int count, int *next,
+                        int *largest)
 {
     int kinds = 0;
+    *largest = 0;
     for (int i = count - 1; i >= 0; i--) {
         uint64_t key = key_of(&contact[i]);
         kind *k = kind_of(table, mask, key);
         kinds += !k->key;
         next[i] = k->key ? k->first : -1;
         *k = (kind){.key = key, .count = k->count + 1, .first = i};
+        *largest = k->count > *largest ? k->count : *largest;
     }
     return kinds;
 }
@@ -222,21 +226,12 @@ static int sort_by_kind(kind *table, int mask, const sprag_contact *contact, int
 static int most_of_kind(const sprag_contact *contact, int count, int kinds)
 {
     int bodies = REDUCE_BODIES;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && count > REDUCE_OF_BODY * REDUCE_BODIES; i++) {
         const int last = contact[i].body[moving_side(&contact[i])];
         bodies = last >= bodies ? last + 1 : bodies;
     }
     const double most = (double)REDUCE_OF_BODY * bodies;
     return count <= most ? REDUCE_FROM : (int)fmin(REDUCE_FROM, fmax(REDUCE_LEAST, most / kinds));
-}
-
-static bool has_many(const kind *table, int slots, int most)
-{
-    bool any = false;
-    for (int slot = 0; slot < slots; slot++) {
-        any |= table[slot].count > most;
-    }
-    return any;
 }
 
 int sprag_ode_reduce_contacts(sprag_contact *contact, int count, int **kept, sprag_scratch *scratch)
@@ -254,9 +249,10 @@ int sprag_ode_reduce_contacts(sprag_contact *contact, int count, int **kept, spr
     if (scratch->failed) {
         return count;
     }
-    const int kinds = sort_by_kind(table, slots - 1, contact, count, next);
+    int largest;
+    const int kinds = sort_by_kind(table, slots - 1, contact, count, next, &largest);
     const int most = most_of_kind(contact, count, kinds);
-    if (!has_many(table, slots, most)) {
+    if (largest <= most) {
         return count;
     }
     many m = {.contact = contact,

@@ -130,7 +130,7 @@ static int step_by_method(dWorldID id, dReal step, stock called)
     world_state *w = good ? world_find_or_make(id) : NULL;
     if (good && !w) {
         message_once("sprag: there is no memory for a world. Its step is not taken.");
-        return 0; // as ODE, whose own step would end the program where it has none
+        return 0; // ODE's own step ends the program where there is no memory
     }
     if (!good || (w->settings.method->ours && !method_is_possible())) {
         return sprag_ode_world_step(id, step, called == STOCK_QUICK); // reports errors in arguments
