@@ -155,7 +155,7 @@ static bool join_groups(const ode_problem *pulled, const int body[2])
         const bool stays = body[side] == SPRAG_STATIC || !(pulled->body[body[side]].mass > 0);
         at[side] = sprag_ode_group(pulled, stays ? SPRAG_STATIC : body[side]);
     }
-    sprag_unite(pulled->group, at[0], at[1]);
+    pulled->group[at[at[0] < at[1]]] = at[at[0] > at[1]];
     return at[0] == at[1];
 }
 
@@ -328,12 +328,12 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
         for (int i = 0; i < pulled->problem.bodies && newest; i++) {
             newest[i] = -1;
         }
-        for (int i = 0; i < pulled->loadeds; i++) {
-            hold_in_the_middle(pulled, &pulled->loaded[i]);
-        }
     }
     sprag_ode_measure_parts(pulled);
-    for (int i = 0; i < pulled->loadeds; i++) {
+    for (int i = 0; i < pulled->loadeds && !scratch->failed; i++) {
+        if (loops) {
+            hold_in_the_middle(pulled, &pulled->loaded[i]);
+        }
         find_arms(pulled, i, newest);
     }
     return !scratch->failed;
@@ -356,7 +356,10 @@ static void add_torques(const ode_problem *pulled, const ode_loaded_joint *joint
 {
     for (int i = joint->turn; i < joint->turn_end; i++) {
         const sprag_row *row = &pulled->row[i];
-        for (int side = 0; side < 2 && sprag_ode_turns(row); side++) {
+        if (!sprag_ode_turns(row)) {
+            continue;
+        }
+        for (int side = 0; side < 2; side++) {
             const int part = sprag_ode_part(pulled, row->body[side]);
             if (part >= 0) {
                 add_scaled(loads[part].torque, row->guess, row->jacobian[side] + 3, 3);
@@ -378,9 +381,7 @@ static void find_loads(const ode_problem *pulled, ode_load *loads)
                 add_force(&loads[joint->part[side]], side ? -1 : 1, joint->arm[side], force);
             }
         }
-    }
-    for (int i = 0; i < pulled->loadeds; i++) {
-        add_torques(pulled, &pulled->loaded[i], loads);
+        add_torques(pulled, joint, loads);
     }
 }
 
