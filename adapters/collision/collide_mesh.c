@@ -91,17 +91,18 @@ static question triangle_at(const ode_mesh_collision *c, const double at[3])
 }
 
 // Is the surface as wide about a point (m, world) as that point is deep? Else the way out of an
-// overlap may lead over its rim.
+// overlap may lead over its rim. near: a triangle that may have all of it.
 static bool is_wide(const ode_mesh_collision *c, const sprag_pose *plane, const double at[3],
-                    double depth)
+                    double depth, const double near[3][3])
 {
     bool wide = true;
     for (int i = 0; i < 4 && wide && depth > 0; i++) {
-        double aside[3];
+        double aside[3], local[3];
         for (int k = 0; k < 3; k++) {
             aside[k] = at[k] + (i % 2 ? depth : -depth) * plane->rotation[3 * k + i / 2];
         }
-        wide = triangle_at(c, aside).number >= 0;
+        sprag_ode_into_axes(c, c->side, aside, local);
+        wide = has(near, local) || triangle_at(c, aside).number >= 0;
     }
     return wide;
 }
@@ -200,7 +201,7 @@ static bool take_side(const ode_mesh_collision *c, const sprag_pose *plane, spra
             return false;
         }
     }
-    return is_wide(c, plane, gap->point[c->side], -gap->distance);
+    return is_wide(c, plane, gap->point[c->side], -gap->distance, (const double(*)[3])cut.corner);
 }
 
 // Adds the points of the plane of all triangles. false: they are not in one, it ends where the

@@ -44,6 +44,7 @@ bool sprag_ode_field_triangles(dGeomID field, const double local[6], double most
 {
     dHeightfieldDataID id = dGeomHeightfieldGetHeightfieldData(field);
     const dx_heights *h = sprag_ode_heights(field);
+    ode_height_fn *height = sprag_ode_height();
     bool wrapped = h->wrapped;
     int cells[2] = {h->width_samples - 1, h->depth_samples - 1};
     if (!wrapped && (local[0] > h->half_width || local[3] < -h->half_width ||
@@ -63,7 +64,7 @@ bool sprag_ode_field_triangles(dGeomID field, const double local[6], double most
             memcpy(at[0], at[2], 2 * sizeof at[0]);
             for (int i = 2; i < 4; i++) {
                 at[i][0] = (x + (i & 1)) * h->sample_width - h->half_width;
-                at[i][1] = sprag_ode_height(id, x + (i & 1), z);
+                at[i][1] = height(id, x + (i & 1), z);
                 at[i][2] = z * h->sample_depth - h->half_depth;
             }
             for (int t = 0; t < 2 && z > z0; t++) {

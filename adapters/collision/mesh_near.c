@@ -148,7 +148,7 @@ static void add(void *data, int number, const double corner[3][3])
         return;
     }
     ode_triangle *all =
-        sprag_scratch_widen(s->scratch, near->triangle, near->count, &near->room, 32, sizeof *all);
+        sprag_scratch_widen(s->scratch, near->triangle, near->count, &near->room, 256, sizeof *all);
     if (!all) {
         return;
     }

@@ -173,9 +173,9 @@ ODE_MESH_CHANGES(ODE_DECLARE_CHANGE)
 // Of the list of geoms that every kind of space has; NULL if the runtime has no such function.
 dGeomID sprag_ode_listed_geom(dSpaceID space, int index);
 
-// A sample of a heightfield, scaled (m), if the runtime has such a function.
-bool sprag_ode_has_heights(void);
-dReal sprag_ode_height(dHeightfieldDataID data, int x, int z);
+// The function of a sample of a heightfield, scaled (m); NULL if the runtime has none.
+typedef dReal ode_height_fn(dHeightfieldDataID data, int x, int z);
+ode_height_fn *sprag_ode_height(void);
 
 // ---- overrides.c
 

@@ -5,7 +5,6 @@
 #include <stdint.h>
 
 typedef dGeomID listed_geom_fn(dSpaceID, int);
-typedef dReal height_fn(dHeightfieldDataID, int, int);
 typedef int world_step_fn(dWorldID, dReal);
 typedef int collide_fn(dGeomID, dGeomID, int, dContactGeom *, int);
 typedef void space_collide_fn(dSpaceID, void *, dNearCallback *);
@@ -83,7 +82,7 @@ REAL_SYMBOL(opaque_fn, ball_rows_in_pairs, "_ZN11dxJointBall" IN_PAIRS)
 REAL_SYMBOL(opaque_fn, ball_rows_in_arrays, "_ZN11dxJointBall" IN_ARRAYS)
 REAL_SYMBOL(opaque_fn, ball_rows_in_struct, "_ZN11dxJointBall" IN_STRUCT)
 OWN_SYMBOL(listed_geom_fn, listed_geom, "_ZN7dxSpace7getGeomEi")
-OWN_SYMBOL(height_fn, height, "_ZN17dxHeightfieldData9GetHeightEii")
+OWN_SYMBOL(ode_height_fn, height, "_ZN17dxHeightfieldData9GetHeightEii")
 
 // Either of a pair of names. dxProcessIslands and the estimates take one argument more from 0.16.6
 // on; the steppers had other names before 0.13.
@@ -345,14 +344,9 @@ dGeomID sprag_ode_listed_geom(dSpaceID space, int index)
     return sprag_real_listed_geom() ? sprag_real_listed_geom()(space, index) : NULL;
 }
 
-bool sprag_ode_has_heights(void)
+ode_height_fn *sprag_ode_height(void)
 {
     return sprag_real_height();
-}
-
-dReal sprag_ode_height(dHeightfieldDataID data, int x, int z)
-{
-    return sprag_real_height()(data, x, z);
 }
 
 const char *sprag_first_missing(const sprag_symbol *needed, size_t count)
