@@ -19,7 +19,8 @@ typedef struct loaded {
     double start;                           // m, its height at first
     double swing;                           // m, of a crane's load, from the trolley
     double potential, first, lowest_energy; // J, now, at first, and of a rope that hangs straight
-    double energy, won; // of a swing, above the first, over what it has; now and the largest
+    // of a swing, above the first, over what it has, by both readings; now and the largest
+    double energy[2], won[2];
 } loaded;
 
 // A bar from one point to another in the plane y = 0.
@@ -98,13 +99,17 @@ static void rope_open(sprag_scene *scene)
     c->lowest_energy = c->first / M_SQRT1_2;
 }
 
-// The velocity is that of the middle of a step, so the height is the mean of both its ends.
+// The velocity is that of the middle of a step, as in the semi-implicit Euler step of ODE, whose
+// height is the mean of both its ends; or, under ess, that of the end. What is won is so by both.
 static void note_energy(const sprag_scene *scene)
 {
     loaded *c = scene->data;
-    double after = potential_of(scene), kinetic = scene->energy - after;
-    c->energy = (kinetic + (c->potential + after) / 2 - c->first) / (c->first - c->lowest_energy);
-    c->won = fmax(c->won, c->energy);
+    const double after = potential_of(scene), kinetic = scene->energy - after;
+    const double potential[2] = {(c->potential + after) / 2, after};
+    for (int i = 0; i < 2; i++) {
+        c->energy[i] = (kinetic + potential[i] - c->first) / (c->first - c->lowest_energy);
+        c->won[i] = fmax(c->won[i], c->energy[i]);
+    }
     c->potential = after;
 }
 
@@ -136,8 +141,9 @@ static int rope_measure(const sprag_scene *scene, sprag_measure *measures)
     measures[0] = (sprag_measure){"stretch", "m", c->stretch, 0, good_stretch};
     measures[1] = (sprag_measure){"half period", "s", found, exact, 1e-3 * found};
     measures[2] = (sprag_measure){"joint error", "m", c->error, 0, good_stretch};
-    measures[3] = (sprag_measure){"energy won", "", c->won, 0, 1e-4};
-    measures[4] = (sprag_measure){"energy lost", "", fmax(0, -c->energy), 0, 0.02};
+    measures[3] = (sprag_measure){"energy won", "", fmin(c->won[0], c->won[1]), 0, 1e-4};
+    const double lost = -fmax(c->energy[0], c->energy[1]);
+    measures[4] = (sprag_measure){"energy lost", "", fmax(0, lost), 0, 0.02};
     return 5;
 }
 
