@@ -242,8 +242,9 @@ static sprag_result factor(iterate *s)
         }
     }
     for (int i = 0; i < system->equations && result == SPRAG_OK; i++) {
-        if (sprag_equation_yields(&system->equation[i], system->rate[i])) {
-            system->space->add_equation(system, i, 1 / system->equation[i].yield, false);
+        system->row_slope[i] = sprag_equation_slope(&system->equation[i], system->rate[i]);
+        if (system->row_slope[i] > 0) {
+            system->space->add_equation(system, i, system->row_slope[i], false);
         }
     }
     return result == SPRAG_OK ? system->space->factor(system, false) : result;

@@ -210,3 +210,8 @@ bool sprag_equation_yields(const sprag_equation *equation, double rate)
     double wanted = -rate / equation->yield;
     return wanted >= equation->lo && wanted <= equation->hi && equation->lo < equation->hi;
 }
+
+double sprag_equation_slope(const sprag_equation *equation, double rate)
+{
+    return sprag_equation_yields(equation, rate) ? 1 / equation->yield : 0;
+}

@@ -138,6 +138,9 @@ double sprag_equation_impulse(const sprag_equation *equation, double rate);
 // Is it between its bounds, that is, does its impulse change with the rate?
 bool sprag_equation_yields(const sprag_equation *equation, double rate);
 
+// -d impulse / d rate, N s per m/s.
+double sprag_equation_slope(const sprag_equation *equation, double rate);
+
 // Impulse of point i at a relative velocity. bound: frozen normal impulses of all points, NULL:
 // coupled. G, if asked for, is -d impulse / d slip, dim x dim.
 void sprag_point_law(const sprag_system *system, int i, const double *slip, double stiction,

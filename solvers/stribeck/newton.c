@@ -138,21 +138,15 @@ sprag_result sprag_newton(sprag_system *system, const sprag_newton_limits *limit
 
 // ---- rows without excess yield
 
-// Returns whether there are no factors, or rows have reached or left their bounds in the last
-// update.
+// Are there no factors, or are they those of other slopes? Rows may have reached or left their
+// bounds since.
 static bool factors_are_old(const sprag_system *system, const sprag_stats *stats)
 {
-    if (stats->factorizations == 0) {
-        return true;
+    bool old = stats->factorizations == 0;
+    for (int i = 0; i < system->equations && !old; i++) {
+        old = system->row_slope[i] != sprag_equation_slope(&system->equation[i], system->rate[i]);
     }
-    for (int i = 0; i < system->equations; i++) {
-        const sprag_equation *equation = &system->equation[i];
-        double now = system->rate[i], then = now - system->moved * system->rate_change[i];
-        if (sprag_equation_yields(equation, then) != sprag_equation_yields(equation, now)) {
-            return true;
-        }
-    }
-    return false;
+    return old;
 }
 
 sprag_result sprag_newton_harden_rows(sprag_system *system, double tolerance, double stiction,

@@ -28,7 +28,8 @@ enum {
     LINEAR = 4,  // otherwise: contacts and rows yield in proportion to their forces
     SPRINGS = 8, // likewise, with contacts
     OTHERS = 16, // without SPRINGS
-    SMALL = 32   // cheap to factorize
+    SMALL = 32,  // cheap to factorize
+    BOUNDED = 64 // joints alone, with motors or stops
 };
 
 static void copy(double *to, const double *from, int n)
@@ -63,9 +64,13 @@ static sprag_result iterate(sprag_strategy_state *w, double stiction, double tol
     return sprag_newton(w->system, &limits, stiction, &state, &w->stats);
 }
 
-static sprag_result harden_rows(sprag_strategy_state *w)
+// Takes out what the rows of joints alone yield beyond their own compliance.
+static sprag_result harden_rows(sprag_strategy_state *w, sprag_result result)
 {
     sprag_newton_state state = {.v = w->v, .dv = w->dv};
+    if (result != SPRAG_OK || w->system->points > 0 || w->system->equations == 0) {
+        return result;
+    }
     return sprag_newton_harden_rows(w->system, w->options.tolerance, w->options.finest, &state,
                                     &w->stats);
 }
@@ -120,18 +125,6 @@ static void take(sprag_strategy_state *w, const sprag_solution *solution)
     }
 }
 
-// Newton's method from the start.
-static sprag_result solve_newton(sprag_strategy_state *w)
-{
-    go_to_start(w);
-    w->reached = w->options.finest;
-    const double share = w->traits & SPRINGS ? STRIBECK_FORCE_KNOWN : 1;
-    const double tolerance = share * w->options.tolerance;
-    sprag_result result = iterate(w, w->options.finest, tolerance, effort_of(w));
-    return result == SPRAG_OK && w->system->points == 0 && w->system->equations > 0 ? harden_rows(w)
-                                                                                    : result;
-}
-
 // To the forces of the last step, or of the caller's sweeps; but in trees (ATTEMPT_NEWTON) to those
 // of the last step after sweeps, too: from the sweeps' a stack of 1 to 1000 kg takes 1.2
 // times as many instructions.
@@ -169,6 +162,22 @@ static sprag_result solve_known(sprag_strategy_state *w)
     return sprag_forces_iterate(
         w->system, w->options.finest, tolerance, affordable(w, w->options.max_iterations),
         patient ? SPRAG_FORCES_PATIENT : SPRAG_FORCES_BRIEF, w->v, w->dv, &w->stats);
+}
+
+// Newton's method from the start; of joints alone with motors or stops from known forces, where
+// these lead to a solution: it takes an update for each row that reaches or leaves its bounds, and
+// they one or two for all.
+static sprag_result solve_newton(sprag_strategy_state *w)
+{
+    if ((w->traits & BOUNDED) && solve_known(w) == SPRAG_OK) {
+        evaluate(w, w->options.finest);
+    } else {
+        go_to_start(w);
+    }
+    w->reached = w->options.finest;
+    const double share = w->traits & SPRINGS ? STRIBECK_FORCE_KNOWN : 1;
+    const double tolerance = share * w->options.tolerance;
+    return harden_rows(w, iterate(w, w->options.finest, tolerance, effort_of(w)));
 }
 
 // Newton's method in the forces to a root, also from the interior-point method's result.
@@ -305,6 +314,15 @@ static sprag_result solve_interior_point(sprag_strategy_state *w)
     return result == SPRAG_NOT_CONVERGED && enough ? SPRAG_OK : result;
 }
 
+static bool has_bounded_rows(const sprag_system *system)
+{
+    bool any = false;
+    for (int i = 0; i < system->equations && !any; i++) {
+        any = isfinite(system->equation[i].lo) || isfinite(system->equation[i].hi);
+    }
+    return any;
+}
+
 static unsigned traits_of(const sprag_strategy_state *w)
 {
     sprag_system *system = w->system;
@@ -312,6 +330,7 @@ static unsigned traits_of(const sprag_strategy_state *w)
     const bool settles = work <= w->options.settled_work * (system->points + system->equations);
     return (w->options.settled_work > 0 && settles ? SETTLES : 0) |
            (work <= w->options.small_work ? SMALL : 0) |
+           (system->points == 0 && has_bounded_rows(system) ? BOUNDED : 0) |
            (w->is_two_way && !system->curved ? LINEAR : CURVED) |
            (w->is_two_way && !system->curved && system->points > 0 ? SPRINGS : OTHERS);
 }

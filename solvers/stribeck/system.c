@@ -28,6 +28,7 @@ sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch)
     system->rate = SPRAG_TAKE_RAW(scratch, system->equations, double);
     system->rate_change = SPRAG_TAKE(scratch, system->equations, double);
     system->row_impulse = SPRAG_TAKE_RAW(scratch, system->equations, double);
+    system->row_slope = SPRAG_TAKE(scratch, system->equations, double);
     system->line = SPRAG_TAKE_RAW(
         scratch, sprag_search_room(system->points, system->cones, system->equations), double);
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
@@ -170,9 +171,8 @@ static double equation_slope(const sprag_system *system, int i)
     double now = system->rate[i], moved = system->moved * system->rate_change[i];
     double impulse = sprag_equation_impulse(equation, now);
     double before = sprag_equation_impulse(equation, now - moved);
-    bool yields = sprag_equation_yields(equation, now);
-    bool jumped = !yields && impulse != before && !sprag_equation_yields(equation, now - moved);
-    double slope = yields ? 1 / equation->yield : 0;
+    double slope = sprag_equation_slope(equation, now);
+    bool jumped = slope == 0 && impulse != before && !sprag_equation_yields(equation, now - moved);
     return stopped_at_once(system) || jumped ? steepened(slope, moved, impulse, before) : slope;
 }
 
@@ -192,9 +192,9 @@ sprag_result sprag_system_factor(sprag_system *system, double stiction, const do
         }
     }
     for (int i = 0; i < system->equations; i++) {
-        double slope = equation_slope(system, i);
-        if (slope > 0) { // not at its bound
-            system->space->add_equation(system, i, slope, symmetric);
+        system->row_slope[i] = equation_slope(system, i);
+        if (system->row_slope[i] > 0) { // not at its bound
+            system->space->add_equation(system, i, system->row_slope[i], symmetric);
         }
     }
     return system->space->factor(system, symmetric);

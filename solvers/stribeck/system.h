@@ -112,6 +112,7 @@ struct sprag_system {
     double (*slip_change)[6]; // points
     double *rate_change;      // equations
     double moved;             // share of the update that was taken
+    double *row_slope;        // equations, of the matrix, N s per m/s: set by whoever factorizes it
     // Scratch of single calls
     double *work, *momentum_change; // size
     double *line;                   // sprag_search_room

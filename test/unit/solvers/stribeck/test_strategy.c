@@ -87,11 +87,51 @@ START_TEST(piles_reach_every_strategy)
 }
 END_TEST
 
+// Cubes in a row, each driven along the one before it; every third motor is short of force.
+static void drive_cubes(double speed)
+{
+    open_scene(&s);
+    for (int b = 0; b < 9; b++) {
+        add_cube(&s, 1);
+        s.body[b].velocity[0] = 0.1 * b;
+        sprag_row *row = add_row(&s, b, b - 1);
+        row->jacobian[0][0] = 1;
+        row->jacobian[1][0] = b > 0 ? -1 : 0;
+        row->bias = speed * (1 + b % 2);
+        row->hi = b % 3 == 2 ? 20 : 2000;
+        row->lo = -row->hi;
+    }
+    fall(&s);
+}
+
+// From no forces each motor that gives all of its force costs an update.
+START_TEST(motors_with_known_forces_take_two_updates)
+{
+    double expected[BODIES_MAX][6], force[9];
+    drive_cubes(1);
+    solve(&s);
+    memcpy(force, s.row_force, sizeof force);
+    drive_cubes(1.1);
+    solve(&s);
+    memcpy(expected, s.velocity, sizeof expected);
+    drive_cubes(1.1);
+    for (int i = 0; i < 9; i++) {
+        s.row[i].guess = force[i];
+    }
+    solve(&s);
+    ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_NEWTON);
+    ck_assert_int_le(s.stats.factorizations, 2);
+    expect_same_velocities((const double(*)[6])s.velocity, (const double(*)[6])expected, 1e-12);
+    ck_assert_double_eq_tol(s.row_force[2], 20, 1e-9);
+    ck_assert_double_lt(fabs(s.row_force[1]), 2000);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("strategy");
     ADD_CASE(suite, "strategies", {easy_scenes_are_solved_directly, 1},
              {motorised_cube_moves_as_if_pushed, 1}, {continuation_agrees_with_direct, 1},
-             {piles_reach_every_strategy, 1});
+             {piles_reach_every_strategy, 1}, {motors_with_known_forces_take_two_updates, 1});
     return run_suite(suite);
 }
