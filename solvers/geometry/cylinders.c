@@ -11,10 +11,10 @@
 // ---- one choice of features
 
 typedef struct search {
-    double near[3], cosine; // only normals whose cosine with `near` is at least `cosine`
-    double highest;         // m, the largest height so far
-    int *work;              // heights tried
-    int count;              // of `slab`: as high as `highest` was, to rounding, when added
+    sprag_slab_cone cone;
+    double highest; // m, the largest height so far
+    int *work;      // heights tried
+    int count;      // of `slab`: as high as `highest` was, to rounding, when added
     sprag_slab slab[SPRAG_SLABS_MAX];
 } search;
 
@@ -22,7 +22,7 @@ static void add_slab(const sprag_slab_hull hull[2], const sprag_slab_feature *f,
                      double size, search *all)
 {
     double h = sprag_slab_height(hull, n);
-    if (!(dot3(n, n) > 0.5) || dot3(n, all->near) < all->cosine) {
+    if (!(dot3(n, n) > 0.5) || dot3(n, all->cone.near) < all->cone.cosine) {
         return;
     }
     if (h >= all->highest - 16 * DBL_EPSILON * size && all->count < SPRAG_SLABS_MAX) {
@@ -39,18 +39,17 @@ static void try_features(const sprag_slab_hull hull[2], const sprag_slab_feature
     int edges = sprag_slab_edges(&hull[0], &f[0], edge);
     ++*all->work;
     edges += sprag_slab_edges(&hull[1], &f[1], edge + edges);
-    int stalls = all->cosine > 0 ? SPRAG_SLAB_STALLS_INSIDE : SPRAG_SLAB_STALLS;
     if (edges < 2) {
         subtract3(hull[0].at[f[0].pick[0]], hull[1].at[f[1].pick[0]], c);
         // The height is not smooth where the normal is a cylinder's axis. A search that ends there
         // starts again on the side of the axis where the other feature is.
         bool two_rims = !edges && hull[0].radius > 0 && hull[1].radius > 0;
         bool found = (edges || two_rims) && sprag_slab_maximise(hull, c, edges ? edge[0] : NULL,
-                                                                size, stalls, n, all->work);
+                                                                size, &all->cone, n, all->work);
         add_slab(hull, f, n, size, all);
         for (int i = 0; !edges && !found && i < SPRAG_SLAB_RESTARTS; i++) {
             sprag_slab_start(hull, c, n);
-            found = sprag_slab_maximise(hull, c, NULL, size, stalls, n, all->work);
+            found = sprag_slab_maximise(hull, c, NULL, size, &all->cone, n, all->work);
             add_slab(hull, f, n, size, all);
         }
     } else if (edges == 2 && sprag_across(edge[0], edge[1], n)) {
@@ -67,16 +66,17 @@ enum { SUBSETS_MAX = 1 << SPRAG_SLAB_VERTICES };
 // foremost.
 static int active_bits(const sprag_slab_hull *h, const search *all, double sign)
 {
-    double sine = all->cosine > 0 ? sqrt(1 - all->cosine * all->cosine) : 1;
+    double sine = all->cone.cosine > 0 ? sqrt(1 - all->cone.cosine * all->cone.cosine) : 1;
     int lowest = 0, bits = 0;
     for (int i = 1; i < h->count; i++) {
-        lowest =
-            sign * dot3(all->near, h->at[i]) < sign * dot3(all->near, h->at[lowest]) ? i : lowest;
+        lowest = sign * dot3(all->cone.near, h->at[i]) < sign * dot3(all->cone.near, h->at[lowest])
+                     ? i
+                     : lowest;
     }
     for (int i = 0; i < h->count; i++) {
         double up[3];
         subtract3(h->at[i], h->at[lowest], up);
-        bits |= (sign * dot3(all->near, up) <= sine * norm3(up)) << i;
+        bits |= (sign * dot3(all->cone.near, up) <= sine * norm3(up)) << i;
     }
     return bits;
 }
@@ -152,8 +152,8 @@ static double best_slab(const sprag_slab_hull hull[2], const double guess[3],
     all.count = 0;
     all.work = &found->work;
     all.highest = -INFINITY;
-    all.cosine = found->cosine;
-    memcpy(all.near, local ? found->near : guess, sizeof all.near);
+    all.cone.cosine = found->cosine;
+    memcpy(all.cone.near, local ? found->near : guess, sizeof all.cone.near);
     for (int side = 0; side < 2; side++) {
         double sign = side ? -1 : 1;
         int bits = local ? active_bits(&hull[side], &all, sign) : (1 << SPRAG_SLAB_VERTICES) - 1;

@@ -209,13 +209,17 @@ static progress go_uphill(const sprag_slab_hull hull[2], const double c[3], cons
 }
 
 bool sprag_slab_maximise(const sprag_slab_hull hull[2], const double c[3], const double *edge,
-                         double size, int stalls, double n[3], int *work)
+                         double size, const sprag_slab_cone *cone, double n[3], int *work)
 {
+    const int stalls = cone->cosine > 0 ? SPRAG_SLAB_STALLS_INSIDE : SPRAG_SLAB_STALLS;
     slopes at;
     int trusted = 0, stalled = 0;
     bool good = project_unit(n, edge);
     smooth here = smooth_height(hull, c, n);
     for (int i = 0; i < SPRAG_SLAB_NEWTON && good; i++) {
+        if (dot3(n, cone->near) < cone->cosine) {
+            return true;
+        }
         for (int side = 0; side < 2 && !edge; side++) {
             if (leave_axis(hull, side, c, n, &here)) {
                 return true;

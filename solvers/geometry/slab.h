@@ -33,6 +33,11 @@ typedef struct sprag_slab {
     double height;    // m, over all vertices of the hulls
 } sprag_slab;
 
+// The normals that are searched: those whose cosine with `near` is at least `cosine`; -1: all.
+typedef struct sprag_slab_cone {
+    double near[3], cosine;
+} sprag_slab_cone;
+
 // Height along a normal over all vertices of the hulls, m.
 double sprag_slab_height(const sprag_slab_hull hull[2], const double n[3]);
 
@@ -45,11 +50,11 @@ int sprag_slab_edges(const sprag_slab_hull *h, const sprag_slab_feature *f, doub
 
 // Newton's method from n for the largest smooth height, on the unit sphere or, with an edge, on its
 // circle at right angles to the edge. c: m, from feature 1 to feature 0. size: m, rounding errors
-// are relative to it. stalls: halved steps without progress that end the search. work: grows by the
-// heights tried. true: the height is largest there, or, near a cylinder's axis, the slab of its cap
+// are relative to it. A search that leaves the cone ends. work: grows by the heights tried. true:
+// the height is largest there or outside the cone, or, near a cylinder's axis, the slab of its cap
 // is higher. false: no maximum was found; n is then the last normal.
 bool sprag_slab_maximise(const sprag_slab_hull hull[2], const double c[3], const double *edge,
-                         double size, int stalls, double n[3], int *work);
+                         double size, const sprag_slab_cone *cone, double n[3], int *work);
 
 // A first guess for n between two features that are vertices: puts each rim in turn where it is
 // nearest to the other feature. Exact if only one of the cores is a cylinder.
