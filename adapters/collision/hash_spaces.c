@@ -43,10 +43,10 @@ static void try_pair(void)
 
 // ---- ODE's cells
 
-// The cell of a bound.
-static double cell(const box *of, int bound, int level)
+// The cell of a bound. side: m, of the cells of a level.
+static double cell(const box *of, int bound, double side)
 {
-    return floor(ldexp(of->bounds[bound], -level));
+    return floor(of->bounds[bound] / side);
 }
 
 static bool wraps(int level, double x, double y, double lowest)
@@ -57,10 +57,10 @@ static bool wraps(int level, double x, double y, double lowest)
 // Whether it does in any column at any level: those above have higher indices.
 static bool may_wrap(const box *of)
 {
-    int level = of->level > 0 ? of->level : 0;
-    return cell(of, 1, level) >= 0 && cell(of, 3, level) >= 0 &&
-           wraps(level, fmax(0, cell(of, 0, level)), fmax(0, cell(of, 2, level)),
-                 cell(of, 4, level));
+    const int level = of->level > 0 ? of->level : 0;
+    const double side = ldexp(1, level), lowest = cell(of, 4, side);
+    return lowest < 0 && of->bounds[1] >= 0 && of->bounds[3] >= 0 &&
+           wraps(level, fmax(0, cell(of, 0, side)), fmax(0, cell(of, 2, side)), lowest);
 }
 
 // levels: least and most of the space. One more than the most: the geom is not in the table.
@@ -115,12 +115,13 @@ static bool overlap(const box *a, const box *b)
 static bool are_apart(const box *a, const box *b)
 {
     const int level = a->level > b->level ? a->level : b->level;
-    const double last[2] = {fmin(cell(a, 1, level), cell(b, 1, level)),
-                            fmin(cell(a, 3, level), cell(b, 3, level))};
+    const double side = ldexp(1, level);
+    const double last[2] = {fmin(cell(a, 1, side), cell(b, 1, side)),
+                            fmin(cell(a, 3, side), cell(b, 3, side))};
     bool all = true;
-    for (double x = fmax(cell(a, 0, level), cell(b, 0, level)); x <= last[0]; x++) {
-        for (double y = fmax(cell(a, 2, level), cell(b, 2, level)); y <= last[1]; y++) {
-            all &= wraps(level, x, y, cell(a, 4, level)) != wraps(level, x, y, cell(b, 4, level));
+    for (double x = fmax(cell(a, 0, side), cell(b, 0, side)); x <= last[0]; x++) {
+        for (double y = fmax(cell(a, 2, side), cell(b, 2, side)); y <= last[1]; y++) {
+            all &= wraps(level, x, y, cell(a, 4, side)) != wraps(level, x, y, cell(b, 4, side));
         }
     }
     return all;

@@ -13,8 +13,8 @@
 #include "sweeps_run.h"
 #include "symmetric3.h"
 
-// Colours of contacts: a body may have that many before its further contacts go alone.
-enum { COLOURS = 64 };
+// Colours of contacts, from 1 on: a body may have that many before its further contacts go alone.
+enum { ALONE = 0, COLOURS = 64 };
 
 // ---- bodies
 
@@ -76,10 +76,11 @@ static int mover_of(const sweeps *s, int body)
 }
 
 // Gives each contact with mechanisms, or each without, the first colour that neither of its movers
-// has, and counts them. Contacts of a mover that has all colours get COLOURS.
-static void colour(const sweeps *s, bool linked, uint64_t *used, unsigned char *of,
-                   int count[COLOURS + 1])
+// has, and counts them. Contacts of a mover that has all colours go alone. Returns the last colour.
+static int colour(const sweeps *s, bool linked, uint64_t *used, unsigned char *of,
+                  int count[COLOURS + 1])
 {
+    int last = 0;
     for (int i = 0; i < s->problem->contacts; i++) {
         const int *body = s->problem->contact[i].body;
         if (s->is_single[i] || is_linked(s, body) != linked) {
@@ -87,18 +88,20 @@ static void colour(const sweeps *s, bool linked, uint64_t *used, unsigned char *
         }
         int a = mover_of(s, body[0]), b = mover_of(s, body[1]);
         uint64_t may = ~(used[a] | used[b]), first = may & -may;
-        int c = may ? __builtin_ctzll(may) : COLOURS;
+        int c = may ? 1 + __builtin_ctzll(may) : ALONE;
         used[a] |= first, used[b] |= first;
         used[s->nodes] = 0; // static
         of[i] = (unsigned char)c;
         count[c]++;
+        last = c > last ? c : last;
     }
+    return last;
 }
 
-// Batches of so many contacts of a colour. Those without a colour have batches of their own.
+// Batches of so many contacts of a colour.
 static int batches_of(int colour, int count)
 {
-    return colour < COLOURS ? (count + BATCH_LANES - 1) / BATCH_LANES : count;
+    return colour == ALONE ? count : (count + BATCH_LANES - 1) / BATCH_LANES;
 }
 
 // Places in batches: those of one colour share no mover. Contacts without mechanisms fill what
@@ -106,16 +109,17 @@ static int batches_of(int colour, int count)
 static void place(sweeps *s, uint64_t *used, unsigned char *of, int *at)
 {
     int count[2][COLOURS + 1] = {{0}}, next[2][COLOURS + 1], filled[COLOURS + 1];
-    colour(s, true, used, of, count[1]);
-    colour(s, false, used, of, count[0]);
-    for (int c = 0; c <= COLOURS; c++) {
-        int spare = c < COLOURS ? BATCH_LANES * batches_of(c, count[1][c]) - count[1][c] : 0;
+    const int linked = colour(s, true, used, of, count[1]);
+    const int others = colour(s, false, used, of, count[0]);
+    const int last = linked > others ? linked : others;
+    for (int c = 0; c <= last; c++) {
+        int spare = c == ALONE ? 0 : BATCH_LANES * batches_of(c, count[1][c]) - count[1][c];
         filled[c] = spare < count[0][c] ? spare : count[0][c];
         next[0][c] = BATCH_LANES * s->batches;
         s->batches += batches_of(c, count[0][c] - filled[c]);
     }
     s->free_batches = s->batches;
-    for (int c = 0; c <= COLOURS; c++) {
+    for (int c = 0; c <= last; c++) {
         next[1][c] = BATCH_LANES * s->batches;
         s->batches += batches_of(c, count[1][c]);
     }
@@ -124,7 +128,7 @@ static void place(sweeps *s, uint64_t *used, unsigned char *of, int *at)
             bool with = is_linked(s, s->problem->contact[i].body) || filled[of[i]]-- > 0;
             int *to = &next[with][of[i]];
             at[i] = *to;
-            *to += of[i] < COLOURS ? 1 : BATCH_LANES;
+            *to += of[i] == ALONE ? BATCH_LANES : 1;
         }
     }
 }
