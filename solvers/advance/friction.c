@@ -69,14 +69,12 @@ void advance_start_friction(advance_run *run, const advance_problem *p)
     }
 }
 
-// Gives a contact the friction of its pair again. Its bias has the chord's part already.
+// Gives a contact the friction of its pair again.
 static void restore_friction(const advance_problem *p, const sprag_pair *pair,
                              sprag_contact *contact)
 {
-    const double bias = contact->bias;
     sprag_pair_set_friction(pair, contact);
-    sprag_contact_on_chords(contact, p->body, p->problem.step, true);
-    contact->bias = bias;
+    sprag_contact_slide_on_chords(contact, p->body, p->problem.step, true);
 }
 
 bool advance_choose_friction(advance_run *run, const advance_problem *p)

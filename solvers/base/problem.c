@@ -228,37 +228,84 @@ static bool common_turn(const double w0[3], const double w1[3], double turn[3])
     return any;
 }
 
+// The way of body 1 round body 0 in a step, as far as they turn together.
+typedef struct chord {
+    double turned[3]; // m/s, at which the common turn leads body 1, seen from body 0: the tangent
+    double bend[3];   // m/s, the chord less the tangent
+} chord;
+
 // A step that turns bodies by the angle h w leads a point at r from the centre by h (a w x r + b h
 // w x (w x r)), a = sin(h w) / (h w), b = (1 - cos(h w)) / (h w)^2; by Cayley's map, as ODE turns
 // bodies, a = 1 / (1 + (h w / 2)^2), b = a / 2.
+static bool chord_of(const sprag_contact *contact, const sprag_body *body, double step,
+                     bool by_angle, chord *c)
+{
+    const int *of = contact->body;
+    double w[3], between[3];
+    if (of[0] == SPRAG_STATIC || of[1] == SPRAG_STATIC ||
+        !common_turn(body[of[0]].velocity + 3, body[of[1]].velocity + 3, w)) {
+        return false;
+    }
+    const double square = 0.25 * step * step * dot3(w, w), half = sqrt(square);
+    const double sine = half > 0 ? sin(half) / half : 1;
+    const double share = by_angle ? 1 : 1 / (1 + square); // of both terms below
+    const double bend = by_angle ? 0.5 * step * sine * sine : 0.5 * step;
+    const double lost = by_angle ? 1 - sine * cos(half) : square;
+    subtract3(contact->arm[0], contact->arm[1], between);
+    cross3(w, between, c->turned);
+    cross3(w, c->turned, c->bend);
+    for (int k = 0; k < 3; k++) {
+        c->bend[k] = share * (bend * c->bend[k] - lost * c->turned[k]);
+    }
+    return true;
+}
+
+static void slide_on(sprag_contact *contact, const chord *c)
+{
+    contact->on_chords = contact->slide.velocity[0] == 0 && contact->slide.velocity[1] == 0;
+    for (int k = 0; k < 2; k++) {
+        contact->slide.velocity[k] -= dot3(contact->frame[1 + k], c->bend);
+    }
+}
+
+void sprag_contact_slide_on_chords(sprag_contact *contact, const sprag_body *body, double step,
+                                   bool by_angle)
+{
+    chord c;
+    if (chord_of(contact, body, step, by_angle, &c)) {
+        slide_on(contact, &c);
+    }
+}
+
+// The share of the chord that acts along the normal: 1 for what goes round with the other body, 0
+// for what slides on it, or goes past it, as fast as that: wheels that rub, a roller that a drum
+// turns under itself. Before the first step on a chord, bodies go along tangents, by the bend apart
+// from it.
+static double share_of_turn(const sprag_contact *contact, const sprag_body *body, const chord *c)
+{
+    const double *v[2] = {body[contact->body[0]].velocity, body[contact->body[1]].velocity};
+    const double way = norm3(c->turned);
+    double slip[3], past[3];
+    sprag_contact_velocity(contact, body->velocity, sizeof *body, slip);
+    for (int k = 0; k < 3; k++) {
+        past[k] = v[0][k] - v[1][k] + c->turned[k];
+    }
+    const double apart = fmax(norm3(slip), norm3(past)) - norm3(c->bend);
+    return way > 0 ? clamp(1 - apart / way, 0, 1) : 0;
+}
+
 void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, double step,
                              bool by_angle)
 {
-    const int *of = contact->body;
-    double w[3], between[3], turned[3], chord[3];
-    if (of[0] != SPRAG_STATIC && of[1] != SPRAG_STATIC &&
-        common_turn(body[of[0]].velocity + 3, body[of[1]].velocity + 3, w)) {
-        const double square = 0.25 * step * step * dot3(w, w), half = sqrt(square);
-        const double sine = half > 0 ? sin(half) / half : 1;
-        const double share = by_angle ? 1 : 1 / (1 + square); // of both terms below
-        const double bend = by_angle ? 0.5 * step * sine * sine : 0.5 * step;
-        const double lost = by_angle ? 1 - sine * cos(half) : square;
-        subtract3(contact->arm[0], contact->arm[1], between);
-        cross3(w, between, turned);
-        cross3(w, turned, chord);
-        for (int k = 0; k < 3; k++) {
-            chord[k] = share * (bend * chord[k] - lost * turned[k]);
-        }
-        contact->on_chords = contact->slide.velocity[0] == 0 && contact->slide.velocity[1] == 0;
-        for (int k = 0; k < 2; k++) {
-            contact->slide.velocity[k] -= dot3(contact->frame[1 + k], chord);
-        }
-        const double opens = dot3(contact->frame[0], chord), way = norm3(turned);
-        if (opens > 0 && !contact->rebounds) {
-            double slip[3]; // what slides as fast as the turn does not turn with it
-            sprag_contact_velocity(contact, body[0].velocity, sizeof *body, slip);
-            const double slides = norm3(slip);
-            contact->bias -= slides < way ? opens * (1 - slides / way) : 0;
-        }
+    chord c;
+    if (!chord_of(contact, body, step, by_angle, &c)) {
+        return;
+    }
+    slide_on(contact, &c);
+    if (!contact->rebounds) {
+        const bool drives = contact->bias > contact->recovery;
+        const double opens = dot3(contact->frame[0], c.bend) * share_of_turn(contact, body, &c);
+        contact->bias -= by_angle ? fmax(0, opens) : opens;
+        contact->recovery = drives ? contact->recovery : fmax(0, contact->bias);
     }
 }

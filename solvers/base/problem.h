@@ -58,8 +58,8 @@ typedef struct sprag_contact {
     double stiction;      // m/s, slip that counts as sticking; 0: the solver's choice
     sprag_friction slide; // along the tangents
     const sprag_turning *turning; // NULL: no rolling or spinning friction (few contacts have it)
-    double recovery; // m/s, the part of bias that a rebound or an overlap asks for, and that must
-                     // not drive (sprag_stribeck_limit_energy)
+    double recovery; // m/s, the part of bias that a rebound, an overlap or a chord asks for, and
+                     // that must not drive (sprag_stribeck_limit_energy)
     bool rebounds;   // a rebound asks for recovery, which then lifts nothing against forces
     bool on_chords;  // slide.velocity is by the turn of both bodies, and drives nothing
     double guess[3]; // N, expected force along the frame, from the last step;
@@ -118,10 +118,16 @@ void sprag_contact_velocity(const sprag_contact *contact, const double *velocity
 
 // Friction against slip from the chords that the contact's points go in a step (s), and not from
 // the tangents: a body that rests on one that turns would go outwards at h w^2 r / 2 otherwise, h
-// being the step and r the distance of the bodies. Where the chords open the contact, the bodies
-// may come as much nearer, so that they keep it. body: of the problem, with the velocities before
-// the step. by_angle: the step turns bodies by h w, and not by Cayley's map. Adds to slide.velocity
-// and bias.
+// being the step and r the distance of the bodies. body: of the problem, with the velocities before
+// the step. by_angle: the step turns bodies by h w, and not by Cayley's map. Adds to
+// slide.velocity.
+void sprag_contact_slide_on_chords(sprag_contact *contact, const sprag_body *body, double step,
+                                   bool by_angle);
+
+// The same, and along the normal: where the chords open the contact, the bodies may come as much
+// nearer, so that they keep it; where they close it, as of a crate inside a drum, the bodies part
+// as much. by_angle: steps of advance, whose gaps count what closes. Adds to slide.velocity and
+// bias.
 void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, double step,
                              bool by_angle);
 

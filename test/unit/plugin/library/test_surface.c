@@ -616,6 +616,33 @@ START_TEST(a_crate_on_a_turntable_stays)
 }
 END_TEST
 
+// A crate that lies inside of a wall 1 m from the axis that it turns about, as in a drum, without
+// gravity.
+static const double drum_steps[] = {0.001, 0.01, 1.0 / 60};
+
+START_TEST(a_crate_in_a_drum_does_not_sink)
+{
+    const double speed = 3, edge = 0.2, step = drum_steps[_i];
+    const ride r = open_ride("method=stribeck", (dVector3){1, 1, 0.1}, 1, edge, 1, 0);
+    const double height = edge / 2 - 1;
+    dVector3 at;
+    dWorldSetGravity(r.world, 0, 0, 0);
+    dBodySetKinematic(r.slab);
+    dGeomSetOffsetPosition(dBodyGetFirstGeom(r.slab), 0, 0, -1.05);
+    dBodySetAngularVel(r.slab, 0, speed, 0);
+    dBodySetPosition(r.crate, 0, 0, height);
+    dBodySetAngularVel(r.crate, 0, speed, 0);
+    dBodySetLinearVel(r.crate, speed * height, 0, 0);
+    for (int i = 0; i < 10 / step; i++) {
+        step_ride(&r, step);
+    }
+    const dReal *x = dBodyGetPosition(r.crate);
+    dBodyGetPosRelPoint(r.slab, x[0], x[1], x[2], at);
+    ck_assert_double_eq_tol(at[2], height, 5e-5);
+    close_ride(&r, 1e-4);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("surface");
@@ -630,6 +657,7 @@ int main(void)
         {rigid_contact_sinks_by_its_effective_stiffness, COUNT(steps)},
         {units_are_arbitrary, 2 * COUNT(units)}, {slopes_hold_for_a_minute, COUNT(slopes)},
         {a_crate_on_a_tilting_bed_slides_at_the_angle_of_friction, COUNT(beds)},
-        {a_crate_on_a_turntable_stays, COUNT(tables)});
+        {a_crate_on_a_turntable_stays, COUNT(tables)},
+        {a_crate_in_a_drum_does_not_sink, COUNT(drum_steps)});
     return run_suite(suite);
 }
