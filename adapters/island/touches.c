@@ -17,14 +17,19 @@ static double closing(const ode_problem *pulled, const sprag_contact *contact)
     return -dot3(contact->frame[0], u);
 }
 
-// Along the tangents of contact `like` its surface moves: the new ones stay near to them. first:
-// the side of the contact that the first geom is on.
+// Along the tangents of contact `like` its surface moves: the new ones stay near to them. Its chord
+// has another normal and other levers. first: the side of the contact that the first geom is on.
 static void add(ode_problem *pulled, int like, int first, const ode_touch *touch)
 {
     int i = pulled->problem.contacts++;
     sprag_contact *to = &pulled->contact[i];
     double normal[3] = {0};
+    dSurfaceParameters room;
+    sprag_surface read;
     *to = pulled->contact[like];
+    sprag_ode_read_surface(&read, sprag_ode_contact_surface(pulled->contact_joint[like], &room), 0);
+    memcpy(to->slide.velocity, read.slide.velocity, sizeof to->slide.velocity);
+    to->on_chords = false;
     add_scaled(normal, first == 0 ? 1 : -1, touch->normal, 3);
     sprag_contact_frame(normal, pulled->contact[like].frame[1], to->frame);
     for (int side = 0; side < 2; side++) {

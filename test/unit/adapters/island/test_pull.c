@@ -128,6 +128,10 @@ START_TEST(a_kept_solution_has_room_for_touches)
     }
     p.result = sprag_ode_pull(&p.ode, world, &p.island, step, &stiffness, memory, &p.scratch);
     ck_assert_str_eq(sprag_result_name(p.result), "ok");
+    for (int i = 0; i < BODIES; i++) {
+        p.ode.contact[i].slide.velocity[0] = p.ode.contact[i].slide.velocity[1] = 1;
+        p.ode.contact[i].on_chords = true;
+    }
     memset(p.ode.solution.velocity, 0, BODIES * sizeof *p.ode.solution.velocity);
     memset(p.ode.solution.contact_force, 0, BODIES * sizeof *p.ode.solution.contact_force);
     memset(p.ode.solution.row_force, 0, (size_t)p.ode.problem.rows * sizeof(double));
@@ -140,6 +144,8 @@ START_TEST(a_kept_solution_has_room_for_touches)
         const sprag_contact *of = &p.ode.problem.contact[i], *touch = of + BODIES;
         ck_assert_double_eq_tol(dot3(touch->frame[2], of->frame[1]), 0, 1e-15);
         ck_assert_double_gt(dot3(touch->frame[1], of->frame[1]), 0);
+        ck_assert_double_eq(touch->slide.velocity[0], 0); // it has no chord
+        ck_assert_double_eq(touch->slide.velocity[1], 0);
     }
     memset(p.ode.solution.contact_force, 1, 2 * BODIES * sizeof *p.ode.solution.contact_force);
     for (int i = 0; i < p.ode.problem.rows; i++) {
