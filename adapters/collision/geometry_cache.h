@@ -82,10 +82,10 @@ static inline uint64_t sprag_ode_hash_bytes(uint64_t hash, const void *data, siz
     for (; size >= 8; size -= 8, byte += 8) {
         uint64_t word;
         memcpy(&word, byte, 8);
-        hash = sprag_ode_hash(hash, word);
+        hash = sprag_hash(hash, word);
     }
     for (; size; size--) {
-        hash = sprag_ode_hash(hash, *byte++);
+        hash = sprag_hash(hash, *byte++);
     }
     return hash;
 }

@@ -57,7 +57,7 @@ static _Atomic long changes, last_change[CHANGES_KEPT];
 
 static _Atomic long *last_change_of(dTriMeshDataID data)
 {
-    return &last_change[sprag_ode_hash_slot(sprag_ode_hash(0, (uintptr_t)data), CHANGES_KEPT - 1)];
+    return &last_change[sprag_hash_slot(sprag_hash(0, (uintptr_t)data), CHANGES_KEPT - 1)];
 }
 
 void sprag_ode_mesh_changed(dTriMeshDataID data)

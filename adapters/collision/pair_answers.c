@@ -11,8 +11,8 @@ static int slot_of(const ode_pair_answers *t, dGeomID a, dGeomID b)
         low = high;
         high = swap;
     }
-    uint64_t hash = sprag_ode_hash(sprag_ode_hash(0, low), high);
-    return sprag_ode_hash_slot(hash, t->slots - 1);
+    uint64_t hash = sprag_hash(sprag_hash(0, low), high);
+    return sprag_hash_slot(hash, t->slots - 1);
 }
 
 bool sprag_ode_pair_answers_make(ode_pair_answers *t, int expected, sprag_scratch *scratch)

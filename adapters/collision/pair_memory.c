@@ -15,10 +15,10 @@ static int slot_of(const ode_pair_table *t, const ode_pair *pair)
 {
     uint64_t hash = 0;
     for (int i = 0; i < 2; i++) {
-        hash = sprag_ode_hash(hash, (uintptr_t)pair->side[i]->geom);
-        hash = sprag_ode_hash(hash, (uint64_t)pair->side[i]->triangle);
+        hash = sprag_hash(hash, (uintptr_t)pair->side[i]->geom);
+        hash = sprag_hash(hash, (uint64_t)pair->side[i]->triangle);
     }
-    return sprag_ode_hash_slot(hash, t->slots - 1);
+    return sprag_hash_slot(hash, t->slots - 1);
 }
 
 static bool is_of(const ode_pair_entry *entry, const ode_pair *pair)

@@ -112,7 +112,7 @@ static void begin_item(dGeomID id, item *begun)
 
 static item *item_of(finder *f, dGeomID id)
 {
-    int at = sprag_ode_hash_slot(sprag_ode_hash(0, (uintptr_t)id), f->slots - 1);
+    int at = sprag_hash_slot(sprag_hash(0, (uintptr_t)id), f->slots - 1);
     for (; f->slot[at]; at = (at + 1) & (f->slots - 1)) {
         item *known = &f->item[f->slot[at] - 1];
         if (known->id == id) {

@@ -11,9 +11,9 @@ static int slot_of(const ode_set *set, const ode_key *key)
 {
     uint64_t hash = 0;
     for (int i = 0; i < 4; i++) {
-        hash = sprag_ode_hash(hash, (uintptr_t)key->part[i]);
+        hash = sprag_hash(hash, (uintptr_t)key->part[i]);
     }
-    return sprag_ode_hash_slot(hash, set->slots - 1);
+    return sprag_hash_slot(hash, set->slots - 1);
 }
 
 // The slot of a key, or the free one where it belongs.

@@ -448,7 +448,7 @@ static flyer *kept_flyer(ode_geometry *geometry, dGeomID id, const flyer *other,
     if (!geometry->flights || !dGeomIsEnabled(id) || !sprag_ode_simple_shape(id, &side.shape)) {
         return NULL;
     }
-    int slot = sprag_ode_hash_slot(sprag_ode_hash(0, (uintptr_t)id), FLIGHTS_KEPT - 1);
+    int slot = sprag_hash_slot(sprag_hash(0, (uintptr_t)id), FLIGHTS_KEPT - 1);
     flyer *f = &geometry->flights->kept[slot];
     const double *v = velocity_of(side.body, velocity);
     sprag_ode_set_pose(&side.pose, dGeomGetPosition(id), dGeomGetRotation(id));

@@ -188,7 +188,7 @@ static void add_given(group *g, dJointID joint)
 static void reduce_given(group *g, sprag_scratch *scratch)
 {
     int *kept;
-    int left = sprag_ode_reduce_contacts(g->contact, g->frame.contacts, &kept, scratch);
+    int left = sprag_reduce_contacts(g->contact, g->frame.contacts, &kept, scratch);
     for (int i = 0; kept && i < left; i++) {
         g->contact_joint[i] = g->contact_joint[kept[i]];
     }

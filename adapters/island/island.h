@@ -6,6 +6,7 @@
 #include "hash.h"
 #include "ode.h"
 #include "problem.h"
+#include "reduce.h"
 #include "scratch.h"
 #include "touch.h"
 #include "unions.h"
@@ -189,7 +190,7 @@ typedef struct ode_problem {
 } ode_problem;
 
 // Reads an island. Asks every joint once (getInfo1, getInfo2). stiffness: of the world; NULL for
-// ODE's own, and all contacts (reduce.c). warm_start: NULL for none. SPRAG_OK, SPRAG_NO_MEMORY, or
+// ODE's own, and all contacts (reduce.h). warm_start: NULL for none. SPRAG_OK, SPRAG_NO_MEMORY, or
 // SPRAG_BAD_PROBLEM if the state of a body is not finite, or sprag_problem_check would find a
 // fault.
 sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
@@ -288,15 +289,6 @@ bool sprag_ode_cap_turn(dBodyID body, double v[6]);
 // Moves a body without contacts and rows over the step. body: as it was pulled. false: it does not
 // tumble, and nothing is done.
 bool sprag_ode_fly(dBodyID id, const sprag_body *body, dReal step);
-
-// ---- reduce.c
-
-// Of contacts by the hundred between the same two bodies, with one surface, or of fewer where all
-// are by the thousand, a few stay and stand for the others. Moves those to the front, in their
-// order, and returns how many they are. *kept: their former indices; NULL if all stay. Out of
-// memory: the scratch has failed.
-int sprag_ode_reduce_contacts(sprag_contact *contact, int count, int **kept,
-                              sprag_scratch *scratch);
 
 // ---- edges.c
 
@@ -524,7 +516,7 @@ void sprag_ode_read_state(ode_state *to, dBodyID body);
 
 static inline ode_slot *sprag_ode_slot_of(const ode_index *index, dBodyID body)
 {
-    int i = sprag_ode_hash_slot(sprag_ode_hash(0, (uintptr_t)body), index->mask);
+    int i = sprag_hash_slot(sprag_hash(0, (uintptr_t)body), index->mask);
     while (index->slot[i].body && index->slot[i].body != body) {
         i = (i + 1) & index->mask;
     }

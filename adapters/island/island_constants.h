@@ -2,19 +2,6 @@
 #ifndef SPRAG_ISLAND_CONSTANTS_H
 #define SPRAG_ISLAND_CONSTANTS_H
 
-// ---- reduce.c
-
-// Contacts with one surface between the same two bodies: more than the first number are reduced to
-// the second, or to those along 26 directions and the deepest. Less: fewer contacts, of which each
-// stands for more.
-enum { REDUCE_FROM = 100, REDUCE_TO = 40 };
-
-// Contacts of an island for each of its bodies, of which it has at least the second number: with
-// more in all, each two bodies with one surface get an equal part, at least the third. Less: fewer
-// contacts, as above; more: a step takes longer (advance: 3000 contacts of 30 bodies 0.14 s, 4500
-// 0.19 s).
-enum { REDUCE_OF_BODY = 100, REDUCE_BODIES = 20, REDUCE_LEAST = 6 };
-
 // ---- edges.c
 
 // Cosine: normals of a smaller angle are one. Greater: bodies at rest lose contacts by rounding;

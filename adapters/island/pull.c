@@ -190,7 +190,7 @@ static void keep(ode_problem *pulled, const int *kept, int left)
 static void reduce_contacts(ode_problem *pulled, sprag_scratch *scratch)
 {
     int *kept;
-    int left = sprag_ode_reduce_contacts(pulled->contact, pulled->problem.contacts, &kept, scratch);
+    int left = sprag_reduce_contacts(pulled->contact, pulled->problem.contacts, &kept, scratch);
     keep(pulled, kept, left);
     left = sprag_ode_drop_edges(pulled, &kept, scratch);
     if (left < pulled->problem.contacts) {

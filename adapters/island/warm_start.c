@@ -128,8 +128,8 @@ void sprag_ode_warm_key_set(ode_warm_key *key, dJointID joint, const sprag_conta
 
 static int slot_of(const table *t, const uintptr_t key[3])
 {
-    uint64_t hash = sprag_ode_hash(sprag_ode_hash(sprag_ode_hash(0, key[0]), key[1]), key[2]);
-    return sprag_ode_hash_slot(hash, t->slots - 1);
+    uint64_t hash = sprag_hash(sprag_hash(sprag_hash(0, key[0]), key[1]), key[2]);
+    return sprag_hash_slot(hash, t->slots - 1);
 }
 
 // The first run of a key among i and those after it; -1: none.

@@ -40,7 +40,7 @@ identity *identities_see(identities *of, const void *object, uint32_t world, int
 // The slot of an object, or the free one that it would get. NULL gets none.
 static inline int *identities_slot(const identities *of, const void *object)
 {
-    int i = sprag_ode_hash_slot(sprag_ode_hash(0, (uintptr_t)object), of->mask);
+    int i = sprag_hash_slot(sprag_hash(0, (uintptr_t)object), of->mask);
     while (of->slot[i] && of->item[of->slot[i]].object != object) {
         i = (i + 1) & of->mask;
     }

@@ -30,8 +30,8 @@ typedef struct advance_near {
     const sprag_pose *pose[2];   // now; of the run
     double radius[2];            // m, of shapes about centres of moving bodies, or 0
     int triangle;                // the side that is a triangle of a mesh; -1: none or both
-    int mesh[2];                 // first pair of those of one mesh with one body, and the one
-                                 // behind the last: they follow one another
+    int mesh[2];                 // first pair of those of one mesh with one body, or of two
+                                 // meshes, and the one behind the last: they follow one another
     // by pairs.c, in every scan, unless noted:
     double clear;    // m, lower bound of the gap; reduced by every motion
     bool fresh;      // `gap` is that of the current poses
@@ -126,7 +126,7 @@ typedef struct advance_work { // scratch of mesh.c, plan.c, slow_down.c and swin
 } advance_work;
 
 typedef struct advance_mesh_crossing { // of mesh.c: the two meshes that were looked at last
-    int pairs[2];                      // first pair of the two, and the one behind the last
+    int first;                         // pair of them, -1: none
     bool crosses;
 } advance_mesh_crossing;
 
@@ -337,7 +337,8 @@ bool advance_is_through(advance_run *run, int pair);
 bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
                        const double normal[3]);
 
-// Removes points inside the outline of many points on one plane. false: no memory.
+// Removes points of which others say as much: of many between the same two bodies, and inside the
+// outline of many on one plane. false: no memory.
 bool advance_thin_out(advance_run *run);
 
 // Marks triangles without points as active where another triangle of their mesh is.

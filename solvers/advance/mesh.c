@@ -8,13 +8,14 @@
 #include "advance_run.h"
 #include "linalg.h"
 #include "pair_contact.h"
+#include "reduce.h"
 
 static const sprag_collider *collider_of(const advance_run *run, int pair, int side)
 {
     return &run->frame->collider[run->frame->pair[pair].collider[side]];
 }
 
-// Are both pairs triangles of one mesh with the same other body?
+// Are both pairs triangles of one mesh with the same other body, or of the same two meshes?
 static bool same_mesh(const advance_run *run, int a, int b)
 {
     return run->near[a].mesh[0] == run->near[b].mesh[0];
@@ -136,20 +137,6 @@ bool advance_is_far_side(advance_run *run, int pair)
 
 // ---- meshes that cross
 
-// Are both pairs triangles of the same two meshes, in either order?
-static bool same_meshes(const advance_run *run, int a, int b)
-{
-    bool same[2] = {true, true}; // sides in the same order, in the other order
-    for (int other = 0; other < 2; other++) {
-        for (int side = 0; side < 2; side++) {
-            const sprag_collider *p = collider_of(run, a, side);
-            const sprag_collider *q = collider_of(run, b, side ^ other);
-            same[other] &= p->mesh && p->mesh == q->mesh && p->body == q->body;
-        }
-    }
-    return same[0] || same[1];
-}
-
 static bool cross(const advance_run *run, int pair)
 {
     const advance_near *near = &run->near[pair];
@@ -159,26 +146,19 @@ static bool cross(const advance_run *run, int pair)
            !gap.beyond && gap.distance < 0;
 }
 
-// Do the two meshes of a pair cross now? Their pairs follow one another.
+// Do the two meshes of a pair cross now?
 static bool meshes_cross(advance_run *run, int pair)
 {
-    int *looked = run->mesh_crossing.pairs;
-    if (pair >= looked[0] && pair < looked[1]) {
-        return run->mesh_crossing.crosses;
+    const int *of = run->near[pair].mesh;
+    advance_mesh_crossing *looked = &run->mesh_crossing;
+    if (looked->first != of[0]) {
+        looked->first = of[0];
+        looked->crosses = false;
+        for (int i = of[0]; i < of[1] && !looked->crosses; i++) {
+            looked->crosses = cross(run, i);
+        }
     }
-    looked[0] = pair;
-    looked[1] = pair + 1;
-    while (looked[0] > 0 && same_meshes(run, pair, looked[0] - 1)) {
-        looked[0]--;
-    }
-    while (looked[1] < run->frame->pairs && same_meshes(run, pair, looked[1])) {
-        looked[1]++;
-    }
-    run->mesh_crossing.crosses = false;
-    for (int i = looked[0]; i < looked[1] && !run->mesh_crossing.crosses; i++) {
-        run->mesh_crossing.crosses = cross(run, i);
-    }
-    return run->mesh_crossing.crosses;
+    return looked->crosses;
 }
 
 // Two triangles of crossing meshes that are near each other, back to back, have passed through each
@@ -226,7 +206,7 @@ bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
     return false;
 }
 
-// ---- many points on one plane
+// ---- many points
 
 // Are two points at the same height above the same plane? Then those inside their outline add
 // nothing.
@@ -290,32 +270,85 @@ static bool mark_kept(advance_run *run, int first, int end, bool *keeps)
     return !run->solving->failed;
 }
 
-bool advance_thin_out(advance_run *run)
+static void drop_points(advance_run *run, const bool *keeps)
 {
-    const advance_point *point = run->points.point;
-    bool *keeps = NULL;
+    advance_point *point = run->points.point;
     int left = 0;
-    for (int first = 0, end; first < run->points.count; first = end) {
-        for (end = first + 1;
-             end < run->points.count && same_mesh(run, point[first].pair, point[end].pair);) {
-            end++;
-        }
-        if (end - first > ADVANCE_DIRECTIONS) {
-            keeps = keeps ? keeps : SPRAG_TAKE(run->solving, run->points.count, bool);
-            if (!keeps || !mark_kept(run, first, end, keeps)) {
-                return false;
-            }
-        }
-        for (int i = first; i < end; i++) {
-            if (end - first <= ADVANCE_DIRECTIONS || keeps[i]) {
-                run->points.point[left++] = point[i];
-            } else {
-                run->near[point[i].pair].points--;
-            }
+    for (int i = 0; i < run->points.count; i++) {
+        if (keeps[i]) {
+            point[left++] = point[i];
+        } else {
+            run->near[point[i].pair].points--;
         }
     }
     run->points.count = left;
+}
+
+// Has a body so many that those with one other body may be reduced, or all bodies together?
+static bool are_many(const advance_run *run)
+{
+    int *points = SPRAG_TAKE(run->solving, run->frame->bodies, int), most = 0;
+    for (int i = 0; i < run->points.count && points; i++) {
+        for (int side = 0; side < 2; side++) {
+            const int body = collider_of(run, run->points.point[i].pair, side)->body;
+            const int count = body == SPRAG_STATIC ? 0 : ++points[body];
+            most = count > most ? count : most;
+        }
+    }
+    return most > SPRAG_REDUCE_FROM ||
+           run->points.count > SPRAG_REDUCE_OF_BODY * SPRAG_REDUCE_BODIES;
+}
+
+// A few stay of those by the hundred. They do not stand for the others, as the number of all is
+// that of the triangles. false: no memory.
+static bool drop_many(advance_run *run, bool *keeps)
+{
+    const sprag_frame *frame = run->frame;
+    const int count = run->points.count;
+    int *kept = NULL;
+    sprag_contact *contact = SPRAG_TAKE_RAW(run->solving, count, sprag_contact);
+    for (int i = 0; i < count && contact; i++) {
+        const advance_point *point = &run->points.point[i];
+        sprag_pair_contact(frame, &frame->pair[point->pair], point->at[0], point->normal,
+                           &contact[i]);
+        contact[i].gap = point->gap;
+    }
+    const int left = contact ? sprag_reduce_contacts(contact, count, &kept, run->solving) : 0;
+    if (kept && !run->solving->failed) {
+        memset(keeps, false, (size_t)count * sizeof *keeps);
+        for (int i = 0; i < left; i++) {
+            keeps[kept[i]] = true;
+        }
+        drop_points(run, keeps);
+    }
+    return !run->solving->failed;
+}
+
+// Those inside the outline of many points on one plane. false: no memory.
+static bool drop_level(advance_run *run, bool *keeps)
+{
+    const advance_point *point = run->points.point;
+    const int count = run->points.count;
+    memset(keeps, true, (size_t)count * sizeof *keeps);
+    for (int first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && same_mesh(run, point[first].pair, point[end].pair);) {
+            end++;
+        }
+        if (end - first > ADVANCE_DIRECTIONS && !mark_kept(run, first, end, keeps)) {
+            return false;
+        }
+    }
+    drop_points(run, keeps);
     return true;
+}
+
+bool advance_thin_out(advance_run *run)
+{
+    if (run->points.count <= ADVANCE_DIRECTIONS) {
+        return true;
+    }
+    bool *keeps = SPRAG_TAKE_RAW(run->solving, run->points.count, bool);
+    return keeps && (!are_many(run) || drop_many(run, keeps)) && drop_level(run, keeps);
 }
 
 // A triangle without points, because another triangle has them or they were removed, is active if
@@ -329,10 +362,11 @@ void advance_share_active(advance_run *run)
             run->work.pair[active] = i;
             active += run->near[i].active;
         }
+        const int planes = run->near[first].triangle < 0 ? 0 : active;
         for (int i = first; i < end && active > 0 && end - first > 1; i++) {
             advance_near *near = &run->near[i];
             bool shares = near->active || (near->closed && near->points == 0);
-            for (int k = 0; k < active && !shares && !isinf(near->clear); k++) {
+            for (int k = 0; k < planes && !shares && !isinf(near->clear); k++) {
                 shares = are_level(run, run->work.pair[k], i);
             }
             near->active = shares;

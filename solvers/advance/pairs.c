@@ -307,7 +307,7 @@ sprag_result advance_scan(advance_run *run, double reach)
     sprag_result result = SPRAG_OK;
     advance_spend(run, ADVANCE_LOOK_WORK * frame->pairs);
     run->points.count = 0;
-    run->mesh_crossing.pairs[0] = run->mesh_crossing.pairs[1] = 0;
+    run->mesh_crossing.first = -1;
     for (int i = 0; i < frame->colliders; i++) {
         const sprag_carried carried = advance_carried(run, &frame->collider[i]);
         sprag_carried_at(&carried, 0, &run->pose[i]);

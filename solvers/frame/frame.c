@@ -79,14 +79,21 @@ int sprag_pair_triangle(const sprag_frame *frame, int pair)
     return mesh[0] == mesh[1] ? -1 : mesh[1];
 }
 
+// Are both on one body, and triangles of one mesh or no triangles?
+static bool are_alike(const sprag_collider *a, const sprag_collider *b)
+{
+    const bool triangle = sprag_collider_is_triangle(a);
+    return a->body == b->body && triangle == sprag_collider_is_triangle(b) &&
+           (!triangle || a->mesh == b->mesh);
+}
+
 bool sprag_pairs_of_mesh(const sprag_frame *frame, int a, int b)
 {
-    int side[2] = {sprag_pair_triangle(frame, a), sprag_pair_triangle(frame, b)};
-    if (side[0] < 0 || side[1] < 0) {
-        return false;
+    const sprag_collider *first[2] = {collider_of(frame, a, 0), collider_of(frame, a, 1)};
+    const sprag_collider *second[2] = {collider_of(frame, b, 0), collider_of(frame, b, 1)};
+    bool same = false;
+    for (int side = 0; side < 2 && !same; side++) {
+        same = are_alike(first[0], second[side]) && are_alike(first[1], second[!side]);
     }
-    const sprag_collider *first = collider_of(frame, a, side[0]),
-                         *second = collider_of(frame, b, side[1]);
-    return first->mesh == second->mesh && first->body == second->body &&
-           collider_of(frame, a, !side[0])->body == collider_of(frame, b, !side[1])->body;
+    return same && (sprag_collider_is_triangle(first[0]) || sprag_collider_is_triangle(first[1]));
 }

@@ -202,8 +202,8 @@ void sprag_triangle_corners(const sprag_collider *triangle, const sprag_pose *po
 
 // The side of a pair that is a triangle of a mesh; -1: none, or both are.
 int sprag_pair_triangle(const sprag_frame *frame, int pair);
-// Are both pairs triangles of one mesh with the same other body? Those of one mesh follow one
-// another.
+// Are both pairs triangles of one mesh with the same other body, or of the same two meshes? Such
+// pairs follow one another.
 bool sprag_pairs_of_mesh(const sprag_frame *frame, int a, int b);
 
 // Are all numbers finite, all masses >= 0, and do all pairs have colliders, [0] on a mover?

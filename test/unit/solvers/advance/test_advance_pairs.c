@@ -1,10 +1,12 @@
-// Pairs under conservative advancement: declined, not asked about, asked about at the touch.
+// Pairs under conservative advancement: declined, not asked about, asked about at the touch, by the
+// hundred.
 #include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "advance_scene.h"
 #include "pair_contact.h"
+#include "reduce.h"
 #include "suite.h"
 
 static bool touch(void *data, int pair, double gap, double time)
@@ -145,12 +147,66 @@ START_TEST(boxes_slide_over_seams)
 }
 END_TEST
 
+// ---- two meshes
+
+enum { TURNS = COLLIDERS / 2 }; // triangles of a mesh, all in one plane, about one middle
+
+typedef struct sheet {
+    double vertex[TURNS][3][3], normal[TURNS][2][3];
+    sprag_polytope triangle[TURNS];
+} sheet;
+
+static void add_sheet(scene *s, int body, bool down, sheet *of)
+{
+    for (int i = 0; i < TURNS; i++) {
+        for (int k = 0; k < 3; k++) {
+            const double turn = 0.1 + i + (down ? -k : k) * 2 * acos(-1) / 3;
+            memcpy(of->vertex[i][k], (double[]){cos(turn), sin(turn), 0}, sizeof of->vertex[i][k]);
+        }
+        of->triangle[i] = sprag_triangle_make((const double(*)[3])of->vertex[i], of->normal[i]);
+        add_collider(s, body, (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = &of->triangle[i]})
+            ->mesh = of;
+    }
+}
+
+// Each triangle of the one touches all of the other. The two touch in a few points, and once.
+START_TEST(two_meshes_touch_in_a_few_points)
+{
+    static sheet lower, upper;
+    const double inertia[3] = {1, 1, 1};
+    scene *s = open_scene(0.5);
+    add_sheet(s, SPRAG_STATIC, false, &lower);
+    sprag_mover *body = add_body(s, 1, inertia, 0, 0, EPSILON / 2, box_of(1, 1, 1));
+    s->colliders--;
+    add_sheet(s, 0, true, &upper);
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    body->force[0] = 0.4 * G;
+    for (int i = 0; i < 20; i++) {
+        sprag_frame frame = frame_of(s, STEP);
+        s->calls.data = s;
+        s->calls.event = note;
+        sprag_scratch_reset(&s->scratch[0]);
+        ck_assert_int_eq(sprag_advance(&frame, &s->options, &s->calls, s->scratch, &s->stats),
+                         SPRAG_OK);
+        ck_assert_int_ge(frame.touching, 3);
+        ck_assert_int_le(frame.touching, SPRAG_REDUCE_TO);
+    }
+    ck_assert_int_eq(s->stats.events[SPRAG_CONTACT_MADE], 1);
+    ck_assert_int_eq(s->stats.events[SPRAG_CONTACT_LOST], 0);
+    ck_assert_double_eq_tol(body->pose.position[2], EPSILON / 2, 0.1 * EPSILON);
+    ck_assert_double_lt(norm3(body->velocity), 1e-6);
+    ck_assert_double_lt(norm3(body->velocity + 3), 1e-6);
+    close_scene(s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("advance_pairs");
     ADD_TESTS(suite, "asks", {declined_pairs_pass, 1}, {looks_at_pairs_are_work, 1},
               {unasked_pairs_pass, 1}, {is_asked_at_the_touch, COUNT(falls)},
               {only_friction_against_turning_has_rows, 4});
-    ADD_TESTS(suite, "faces", {rounding_chooses_no_face, 2}, {boxes_slide_over_seams, 4});
+    ADD_TESTS(suite, "faces", {rounding_chooses_no_face, 2}, {boxes_slide_over_seams, 4},
+              {two_meshes_touch_in_a_few_points, 1});
     return run_suite(suite);
 }

@@ -1,7 +1,9 @@
 // Contacts by the hundred between the same two bodies are reduced, and act as before.
 #include <check.h>
+#include <string.h>
 
-#include "islands.h"
+#include "reduce.h"
+#include "suite.h"
 
 enum { SIDE = 15, MANY = SIDE * SIDE, FEW = 100, ROOM = 4 * MANY };
 
@@ -29,7 +31,7 @@ static void add_grid(set *s, int body0, int body1, int side)
 
 static void reduce(set *s)
 {
-    s->left = sprag_ode_reduce_contacts(s->contact, s->count, &s->kept, &s->scratch);
+    s->left = sprag_reduce_contacts(s->contact, s->count, &s->kept, &s->scratch);
     ck_assert(!s->scratch.failed);
 }
 
@@ -170,7 +172,7 @@ START_TEST(a_few_bodies_have_some_thousands)
                 count += GRID;
             }
         }
-        const int left = sprag_ode_reduce_contacts(contact, count, &kept, &s.scratch);
+        const int left = sprag_reduce_contacts(contact, count, &kept, &s.scratch);
         ck_assert(!s.scratch.failed);
         for (int i = 0; i < left; i++) {
             deepest += contact[i].gap == -1e-3 * (1 + 0.5 + 0.25);

@@ -4,11 +4,12 @@
 // along many directions, and then whatever differs most in place and normal from all that stay.
 // Each of them stands for several: where forces of contacts add up by a law of their own (softness,
 // stiffness, friction bounded by a force), its law is that of as many contacts at once.
+#include "reduce.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "island.h"
-#include "island_constants.h"
+#include "hash.h"
 #include "linalg.h"
 
 typedef struct kind { // of contacts: same bodies, same surface
@@ -37,7 +38,7 @@ static uint64_t add_number(uint64_t key, double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    return sprag_ode_hash(key, bits);
+    return sprag_hash(key, bits);
 }
 
 static uint64_t add_friction(uint64_t key, const sprag_friction *f)
@@ -46,7 +47,7 @@ static uint64_t add_friction(uint64_t key, const sprag_friction *f)
         key = add_number(key, f->coefficient[k]);
         key = add_number(key, f->velocity[k]);
         key = add_number(key, f->slip[k]);
-        key = sprag_ode_hash(key, f->force[k]);
+        key = sprag_hash(key, f->force[k]);
     }
     return key;
 }
@@ -54,8 +55,7 @@ static uint64_t add_friction(uint64_t key, const sprag_friction *f)
 static uint64_t key_of(const sprag_contact *c)
 {
     int side = moving_side(c);
-    uint64_t key =
-        sprag_ode_hash(sprag_ode_hash(0, (uint64_t)c->body[side]), (uint64_t)c->body[!side]);
+    uint64_t key = sprag_hash(sprag_hash(0, (uint64_t)c->body[side]), (uint64_t)c->body[!side]);
     key = add_friction(key, &c->slide);
     key = add_number(add_number(key, c->compliance), c->stiffness);
     key = add_number(add_number(key, c->dissipation), c->stiction);
@@ -67,7 +67,7 @@ static uint64_t key_of(const sprag_contact *c)
 
 static kind *kind_of(kind *table, int mask, uint64_t key)
 {
-    int slot = sprag_ode_hash_slot(key, mask);
+    int slot = sprag_hash_slot(key, mask);
     while (table[slot].key && table[slot].key != key) {
         slot = (slot + 1) & mask;
     }
@@ -225,19 +225,20 @@ static int sort_by_kind(kind *table, int mask, const sprag_contact *contact, int
 // Contacts that a kind may have before it is reduced.
 static int most_of_kind(const sprag_contact *contact, int count, int kinds)
 {
-    int bodies = REDUCE_BODIES;
-    for (int i = 0; i < count && count > REDUCE_OF_BODY * REDUCE_BODIES; i++) {
+    int bodies = SPRAG_REDUCE_BODIES;
+    for (int i = 0; i < count && count > SPRAG_REDUCE_OF_BODY * SPRAG_REDUCE_BODIES; i++) {
         const int last = contact[i].body[moving_side(&contact[i])];
         bodies = last >= bodies ? last + 1 : bodies;
     }
-    const double most = (double)REDUCE_OF_BODY * bodies;
-    return count <= most ? REDUCE_FROM : (int)fmin(REDUCE_FROM, fmax(REDUCE_LEAST, most / kinds));
+    const double most = (double)SPRAG_REDUCE_OF_BODY * bodies;
+    return count <= most ? SPRAG_REDUCE_FROM
+                         : (int)fmin(SPRAG_REDUCE_FROM, fmax(SPRAG_REDUCE_LEAST, most / kinds));
 }
 
-int sprag_ode_reduce_contacts(sprag_contact *contact, int count, int **kept, sprag_scratch *scratch)
+int sprag_reduce_contacts(sprag_contact *contact, int count, int **kept, sprag_scratch *scratch)
 {
     *kept = NULL;
-    if (count <= REDUCE_FROM) {
+    if (count <= SPRAG_REDUCE_FROM) {
         return count;
     }
     int slots = 2;
@@ -256,7 +257,7 @@ int sprag_ode_reduce_contacts(sprag_contact *contact, int count, int **kept, spr
         return count;
     }
     many m = {.contact = contact,
-              .to = most < REDUCE_TO ? most : REDUCE_TO,
+              .to = most < SPRAG_REDUCE_TO ? most : SPRAG_REDUCE_TO,
               .of = SPRAG_TAKE(scratch, count, int),
               .distance = SPRAG_TAKE(scratch, count, double),
               .stays = SPRAG_TAKE(scratch, count, bool)};
