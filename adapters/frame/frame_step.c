@@ -166,7 +166,6 @@ static bool run(step *s)
         if (!advance_groups(s, i, &left, &again)) {
             return false;
         }
-        again &= i + 1 < FRAME_ATTEMPTS;
     }
     return true;
 }

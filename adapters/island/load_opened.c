@@ -217,7 +217,7 @@ double sprag_ode_mended(const ode_problem *pulled, int row)
 {
     const double opened = pulled->mending[row].opened / pulled->problem.step,
                  rate = sprag_ode_mending_rate(pulled, row);
-    return opened > 0 ? fmax(0, fmin(rate, opened)) : fmin(0, fmax(rate, opened));
+    return clamp(rate, fmin(0, opened), fmax(0, opened));
 }
 
 // m/s, the part of a stop's bias that its account pays for, by its work in the solution.

@@ -152,7 +152,7 @@ static void add_points(const solve *s, int guard, double touch, double most)
         held->of[held->points] = i;
         held->guard[held->points++] = guard;
     }
-    if (rates && held->points > first) {
+    if (rates) {
         compliant_set_held_rates(run, s->x, guard, &c, first);
     }
 }

@@ -199,7 +199,7 @@ void sprag_simplex_normal(const sprag_core core[2], const sprag_simplex *s, doub
         return;
     }
     if (normalise3(at)) {
-        double sign = dot3(at, normal) < 0 ? -1 : 1;
+        const double sign = copysign(1, dot3(at, normal));
         for (int k = 0; k < 3; k++) {
             normal[k] = sign * at[k];
         }

@@ -285,7 +285,7 @@ static double cast_corners(const face *f, const face *reference, const double n[
         double g = per * dot3(reference->normal, from);
         c[i] = (corner){dot3(reference->x, from) - g * nx, dot3(reference->y, from) - g * ny,
                         sign * g};
-        nearest = c[i].gap < nearest ? c[i].gap : nearest;
+        nearest = sprag_smaller(c[i].gap, nearest);
     }
     return nearest;
 }

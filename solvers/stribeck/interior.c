@@ -249,8 +249,9 @@ static double start_warm(const interior *in, const limit *of, const sprag_point 
     }
     set_image(of, of->p, s);
     double size = hypot(s[1], s[2]), bound = STRIBECK_INTERIOR_INSIDE * (s[0] + of->constant);
-    for (int k = 1; k < 3 && size > bound; k++) {
-        of->p[of->at[k]] *= of->at[k] > 0 ? bound / size : 1;
+    const double share = fmin(1, bound / size); // 1 without friction: 0 / 0 is no number
+    for (int k = 1; k < 3; k++) {
+        of->p[of->at[k]] *= of->at[k] > 0 ? share : 1;
     }
     double load = fmax(first_impulse(in, point), of->p[0]);
     return STRIBECK_INTERIOR_WARM * STRIBECK_INTERIOR_DUAL * in->scale * load;

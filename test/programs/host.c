@@ -272,10 +272,13 @@ static void *of_webots(const char *function)
 }
 
 // Half of a cube of 1 m and 500 kg is under water at rest; it starts 0.1 m above that, turned by
-// so many rad.
+// so many rad. Before there is a body, the world takes some steps.
 static dBodyID open_water(scene *s, dReal turn)
 {
     *s = (scene){.world = dWorldCreate(), .space = dSimpleSpaceCreate(NULL)};
+    for (int i = 0; i < 4; i++) {
+        dWorldStep(s->world, 0.01);
+    }
     dBodyID cube = dBodyCreate(s->world);
     dMass mass;
     dMatrix3 R;

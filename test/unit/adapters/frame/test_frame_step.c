@@ -1,8 +1,9 @@
 // When a step within which a body became faster than pairs were searched for starts again: only if
-// the body has come to where there are others.
+// the body has come to where there are others. After the last attempt it stands still.
 #include <check.h>
 #include <math.h>
 
+#include "frame_constants.h"
 #include "frame_step.h"
 #include "suite.h"
 
@@ -11,6 +12,7 @@ static dWorldID world;
 static dSpaceID space;
 static dJointGroupID contacts;
 static int restarts;
+static double kick; // m/s, at which bodies part if they meet; 16 times that with each restart
 
 static dBodyID add_ball(dReal mass, dReal x, dReal speed)
 {
@@ -37,6 +39,10 @@ static dJointID bounce(void *data, const ode_pair *pair, double gap)
     (void)data;
     (void)gap;
     dContact contact = {.surface = {.mode = dContactBounce, .bounce = 1}};
+    if (kick > 0) {
+        contact.surface.mode = dContactMotionN;
+        contact.surface.motionN = ldexp(kick, 4 * restarts);
+    }
     contact.geom.g1 = pair->side[pair->first]->geom;
     contact.geom.g2 = pair->side[!pair->first]->geom;
     dJointID joint = dJointCreateContact(world, contacts, &contact);
@@ -50,7 +56,8 @@ static void count_restart(void *data)
     restarts++;
 }
 
-static void take_step(void)
+// Returns for how long bodies stood still, s.
+static double take_step(void)
 {
     ode_islands islands;
     const ode_collision all = {(dGeomID)space, NULL};
@@ -77,6 +84,7 @@ static void take_step(void)
     }
     sprag_ode_warm_start_free(warm_start);
     sprag_ode_geometry_free(geometry);
+    return a.results.stats.stalled;
 }
 
 // A light ball leaves the heavy one that hits it twice as fast as that was. Behind it is nothing,
@@ -89,6 +97,7 @@ START_TEST(fast_bodies_restart_where_others_are)
     space = dSimpleSpaceCreate(NULL);
     contacts = dJointGroupCreate(0);
     restarts = 0;
+    kick = 0;
     add_ball(100, -0.21, 10);
     dBodyID hit = add_ball(1, 0, 0), third = add_ball(1, meets ? 0.36 : 1, 0);
     take_step();
@@ -104,9 +113,38 @@ START_TEST(fast_bodies_restart_where_others_are)
 }
 END_TEST
 
+// A row of balls, of which each attempt finds one more, that the last one hits and sends farther
+// than was searched. A ball that is far from them moves on.
+START_TEST(bodies_that_come_farther_each_time_stand_still)
+{
+    static const double gap[] = {0.01, 1, 5, 20, 80, 300, 2000}; // m
+    double x = -0.21;
+    dInitODE2(0);
+    world = dWorldCreate();
+    space = dSimpleSpaceCreate(NULL);
+    contacts = dJointGroupCreate(0);
+    restarts = 0;
+    kick = 200;
+    dBodyID first = add_ball(100, x, 10), far = add_ball(1, -1e5, -1);
+    for (int i = 0; i < 7; i++) {
+        add_ball(1, x += 0.2 + gap[i], 0);
+    }
+    ck_assert_double_eq(take_step(), step);
+    ck_assert_int_eq(restarts, FRAME_ATTEMPTS - 1);
+    ck_assert_double_eq(dBodyGetPosition(first)[0], -0.21);
+    ck_assert_double_eq(dBodyGetLinearVel(first)[0], 10);
+    ck_assert_double_eq_tol(dBodyGetPosition(far)[0], -1e5 - step, 1e-9);
+    dJointGroupDestroy(contacts);
+    dSpaceDestroy(space);
+    dWorldDestroy(world);
+    dCloseODE();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("frame_step");
-    ADD_TESTS(suite, "attempts", {fast_bodies_restart_where_others_are, 2});
+    ADD_TESTS(suite, "attempts", {fast_bodies_restart_where_others_are, 2},
+              {bodies_that_come_farther_each_time_stand_still, 1});
     return run_suite(suite);
 }

@@ -127,9 +127,32 @@ START_TEST(softness_is_given_back)
 }
 END_TEST
 
+// Rounding is measured in the units of each row: one that starts at its bound leaves it, however
+// heavy the bodies.
+START_TEST(heavy_rows_leave_their_bounds)
+{
+    for (int n = 0; n < 10; n++) {
+        for (int at = COMPLIANT_AT_LOWER; at <= COMPLIANT_AT_UPPER; at++) {
+            chance dice = {1};
+            system_of_rows s;
+            const double inverse_mass = pow(100, -n), force = at == COMPLIANT_AT_LOWER ? 0.5 : -0.5;
+            open_system(&s, &dice, 0, false);
+            s.of.count = 1;
+            s.of.has_bounds = true;
+            s.A[0] = inverse_mass;
+            s.right[0] = inverse_mass * force;
+            s.row[0] = (compliant_active_row){.lo = -1, .hi = 1, .at = (compliant_bound)at};
+            ck_assert(compliant_solve_rows(&s.of));
+            ck_assert_double_eq_tol(s.solution[0], force, 1e-12);
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("row_solver");
-    ADD_TESTS(suite, "all", {bounds_are_found, 3}, {softness_is_given_back, 1});
+    ADD_TESTS(suite, "all", {bounds_are_found, 3}, {softness_is_given_back, 1},
+              {heavy_rows_leave_their_bounds, 1});
     return run_suite(suite);
 }

@@ -440,6 +440,58 @@ START_TEST(more_samples_find_more_touches)
 }
 END_TEST
 
+// x = -(t - c)^2 reaches the guard at c, a sample or the top of a parabola, and is not beyond.
+static const double *touched;
+
+static double touching(double t)
+{
+    return -(t - *touched) * (t - *touched);
+}
+
+static void touching_field(void *user, const double *x, const double *label, double *f)
+{
+    (void)user;
+    (void)label;
+    f[0] = -2 * (x[1] - *touched);
+    f[1] = 1;
+}
+
+static sprag_result touching_step(const sprag_field *field, double *room, double step,
+                                  const double *y, const double *f, double *y1, double *f1,
+                                  double *error)
+{
+    exact_step(field, room, step, y, f, y1, f1, error);
+    y1[0] = touching(y1[1]);
+    field->value(field->data, y1, f1);
+    return SPRAG_OK;
+}
+
+static void touching_between(const double *room, int n, double part, int first, int end, double *y)
+{
+    exact_between(room, n, part, first, end, y);
+    y[0] = touching(y[1]);
+}
+
+START_TEST(a_guard_that_is_touched_exactly_is_not_crossed)
+{
+    static const sprag_smooth exact = {"exact", 5, rk4_room, touching_step, touching_between};
+    for (int i = 1; i < 64; i++) {
+        const double at = i / 64.0;
+        sprag_ess_problem p = {
+            .states = 2, .guards = 1, .field = touching_field, .guard = line_guard};
+        double x[2] = {-at * at, 0}, label = NAN;
+        sprag_ess_options o = sprag_ess_defaults(1);
+        o.mode = SPRAG_ESS_LOCATE;
+        o.smooth = &exact;
+        o.samples = 3;
+        touched = &at;
+        OK(integrate(&p, &o, 0, 1, x, &label, NULL));
+        ck_assert_int_eq(stats.events, 0);
+        ck_assert_double_eq(label, 0);
+    }
+}
+END_TEST
+
 static void unit_guard(void *user, const double *x, const int *which, int count, double *h)
 {
     const double *unit = user;
@@ -527,17 +579,17 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("guards");
-    ADD_TESTS(suite, "situations", {overdue_guards_are_crossed_at_once, 1},
-              {a_way_back_crosses_nothing, 1}, {resting_contact_takes_plain_steps, 1},
-              {receding_guards_are_no_candidates, 1}, {sliding_ends_with_its_guard, 2 * MODES},
-              {crossed_guards_that_are_left_again_are_a_mismatch, 1},
-              {labels_have_a_tolerance_of_their_own, 2 * MODES},
-              {strict_ends_where_a_guard_recedes_in_every_mode, MODES},
-              {zeno_ends_with_its_guard, MODES}, {ties_are_taken_by_index, 1},
-              {one_step_may_cross_several_guards, 1},
-              {start_on_a_guard_goes_where_the_flow_leads, 1}, {brief_touches_are_found, 1},
-              {more_samples_find_more_touches, 1}, {every_guard_has_its_own_band, 1},
-              {rows_are_asked_for_in_bands_only, 1});
+    ADD_TESTS(
+        suite, "situations", {overdue_guards_are_crossed_at_once, 1},
+        {a_way_back_crosses_nothing, 1}, {resting_contact_takes_plain_steps, 1},
+        {receding_guards_are_no_candidates, 1}, {sliding_ends_with_its_guard, 2 * MODES},
+        {crossed_guards_that_are_left_again_are_a_mismatch, 1},
+        {labels_have_a_tolerance_of_their_own, 2 * MODES},
+        {strict_ends_where_a_guard_recedes_in_every_mode, MODES}, {zeno_ends_with_its_guard, MODES},
+        {ties_are_taken_by_index, 1}, {one_step_may_cross_several_guards, 1},
+        {start_on_a_guard_goes_where_the_flow_leads, 1}, {brief_touches_are_found, 1},
+        {more_samples_find_more_touches, 1}, {a_guard_that_is_touched_exactly_is_not_crossed, 1},
+        {every_guard_has_its_own_band, 1}, {rows_are_asked_for_in_bands_only, 1});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;

@@ -127,11 +127,34 @@ START_TEST(motors_with_known_forces_take_two_updates)
 }
 END_TEST
 
+// Failures of known forces count up to 2 in what is stacked, of five contacts a body or more, and
+// up to 6 in other heaps. A pair whose contacts are apart in the list makes no tree.
+START_TEST(five_contacts_a_body_are_a_stack)
+{
+    sprag_memory memory = {.failures = 6};
+    sprag_stribeck_options options = sprag_stribeck_defaults();
+    options.memory = &memory;
+    open_scene(&s);
+    for (int b = 0; b < 2; b++) {
+        add_cube(&s, 1);
+        stand(&s, b, b - 1, MU);
+    }
+    s.contact[8] = s.contact[0];
+    s.contact[9] = s.contact[4];
+    s.problem.contacts = 10 - _i;
+    s.problem.contact += _i;
+    fall(&s);
+    solve_with(&s, &options);
+    ck_assert_int_eq(memory.failures <= 2, _i == 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("strategy");
     ADD_CASE(suite, "strategies", {easy_scenes_are_solved_directly, 1},
              {motorised_cube_moves_as_if_pushed, 1}, {continuation_agrees_with_direct, 1},
-             {piles_reach_every_strategy, 1}, {motors_with_known_forces_take_two_updates, 1});
+             {piles_reach_every_strategy, 1}, {motors_with_known_forces_take_two_updates, 1},
+             {five_contacts_a_body_are_a_stack, 2});
     return run_suite(suite);
 }

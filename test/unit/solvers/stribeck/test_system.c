@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "assemble.h"
+#include "frozen_friction.h"
 #include "problems.h"
 #include "stribeck_cases.h"
 #include "suite.h"
@@ -229,11 +230,28 @@ START_TEST(move_agrees_with_place)
 }
 END_TEST
 
+// Another stage gains nothing once its tolerance is twice the last one.
+START_TEST(stages_end_at_twice_the_tolerance)
+{
+    static const double soft[3] = {STICTION, 2 * STICTION, 2.001 * STICTION};
+    double x[3][6 * BODIES_MAX];
+    for (int i = 0; i < 3; i++) {
+        sprag_stats stats = {0};
+        open_system(1);
+        memcpy(x[i], v, sizeof v);
+        sprag_frozen_friction_solve_staged(&sys, bounds, soft[i], STICTION, 1e-9, x[i], dv, &stats);
+    }
+    ck_assert_mem_eq(x[1], x[0], (size_t)sys.size * sizeof *v);
+    ck_assert_mem_ne(x[2], x[0], (size_t)sys.size * sizeof *v);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("system");
     ADD_CASE(suite, "system", {derivative_meets_finite_differences, 20},
              {frozen_residual_is_a_gradient, 10}, {frozen_residual_is_monotone, 10},
-             {search_ends_where_the_slope_vanishes, 1}, {move_agrees_with_place, 1});
+             {search_ends_where_the_slope_vanishes, 1}, {move_agrees_with_place, 1},
+             {stages_end_at_twice_the_tolerance, 1});
     return run_suite(suite);
 }
