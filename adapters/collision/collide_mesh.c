@@ -462,7 +462,7 @@ bool sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *trian
 // ---- callbacks
 
 // Asks the program's callback about each triangle, and gives them to the one for all at once, as
-// ODE does. heard: there is any. false: no memory.
+// ODE does. heard: it chooses triangles, or numbers for points of several. false: no memory.
 static bool ask_program(ode_mesh_collision *c, bool *heard)
 {
     dGeomID mesh = c->geom[c->side].geom, other = c->geom[!c->side].geom;
@@ -473,7 +473,7 @@ static bool ask_program(ode_mesh_collision *c, bool *heard)
     }
     dTriCallback *one = dGeomTriMeshGetCallback(mesh);
     dTriArrayCallback *array = dGeomTriMeshGetArrayCallback(mesh);
-    *heard = one || array || dGeomTriMeshGetTriMergeCallback(mesh);
+    *heard = one || dGeomTriMeshGetTriMergeCallback(mesh);
     int left = 0;
     for (int i = 0; i < near->count && one; i++) {
         if (one(mesh, other, near->triangle[i].number)) {

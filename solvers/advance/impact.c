@@ -187,13 +187,12 @@ static void mix(double *a, const double *b, double share, int count)
 // Takes from the bounce what it gains.
 static sprag_result limit_energy(impact *m)
 {
-    static const double slight = 1e-12;
     double most = energy_before(m);
     sprag_solution *bounced = &m->bounced, *plastic = &m->plastic;
     for (int i = 0; i < m->problem.bodies && !m->driven; i++) {
         m->driven = m->body[i].mass == 0 && dot6(m->body[i].velocity, m->body[i].velocity) > 0;
     }
-    if (m->driven || product(m, bounced->velocity, bounced->velocity) <= most * (1 + slight)) {
+    if (m->driven || product(m, bounced->velocity, bounced->velocity) <= most) {
         return SPRAG_OK;
     }
     for (int i = 0; i < m->problem.contacts; i++) {

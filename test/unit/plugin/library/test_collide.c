@@ -391,6 +391,12 @@ END_TEST
 static const dReal square[12] = {-2, -2, 0, 2, -2, 0, 2, 2, 0, -2, 2, 0};
 static const dTriIndex halves[6] = {0, 1, 2, 0, 2, 3};
 
+static int number_of_both(dGeomID mesh, int first, int second)
+{
+    (void)mesh;
+    return first + second == 1 ? 7 : -1;
+}
+
 START_TEST(meshes_have_merged_contacts)
 {
     scene s = open_scene("method=advance");
@@ -403,6 +409,11 @@ START_TEST(meshes_have_merged_contacts)
     ck_assert_int_eq(s.calls, 1);
     ck_assert_int_eq(s.contacts, 1); // on the edge of both
     ck_assert_double_eq_tol(s.contact[0].pos[0], 1.2, 1e-9);
+    dGeomTriMeshSetTriMergeCallback(mesh, number_of_both);
+    collide(&s);
+    ck_assert_int_eq(s.contacts, 1);
+    ck_assert_int_eq(s.contact[0].side1 + s.contact[0].side2, 7 - 1);
+    dGeomTriMeshSetTriMergeCallback(mesh, NULL);
     dGeomDestroy(round);
     dGeomID box = add_box(&s, s.space, 0.3, gap);
     collide(&s);
