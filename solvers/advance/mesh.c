@@ -208,14 +208,13 @@ bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
 
 // ---- many points
 
-// Are two points at the same height above the same plane? Then those inside their outline add
-// nothing.
+// Are two points of one mesh and one body at the same height above the same plane? Then those inside
+// their outline add nothing.
 static bool is_level(const advance_run *run, const advance_point *a, const advance_point *b)
 {
     const double near = advance_same_point;
     int side = run->near[a->pair].triangle;
-    if (side < 0 || fabs(a->gap - b->gap) > near || !same_mesh(run, a->pair, b->pair) ||
-        side != run->near[b->pair].triangle || dot3(a->normal, b->normal) < 1 - 1e-12) {
+    if (side < 0 || fabs(a->gap - b->gap) > near || dot3(a->normal, b->normal) < 1 - 1e-12) {
         return false;
     }
     double apart[3];
