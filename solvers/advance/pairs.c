@@ -204,12 +204,15 @@ static bool overlaps_at(const advance_run *run, double gap)
 }
 
 // Sets and counts overlaps. Bodies that a program has placed flush are separated like overlapping
-// ones, but not counted.
+// ones, but not counted. What the frame starts with needs more room not to be an overlap: between
+// less than that and an overlap nothing could move.
 static void update_overlap(advance_run *run, int pair)
 {
     sprag_pair *p = &run->frame->pair[pair];
     double gap = run->near[pair].gap.distance;
-    bool overlaps = overlaps_at(run, gap), starts = run->time == 0;
+    const bool starts = run->time == 0;
+    bool overlaps =
+        starts || p->overlapped ? gap < advance_least_level * run->level : overlaps_at(run, gap);
     if (overlaps && !p->overlapped) {
         bool deep = starts && gap < -run->options->epsilon;
         run->stats->squeezed += !starts;

@@ -68,13 +68,34 @@ static double spring_of(const advance_run *run, const advance_problem *p,
                 speed / (advance_opening_load * load));
 }
 
+// Does the contact bear a load that a joint could take over? Joints hold bodies where they are: a
+// lift that they allow may lever others up, which then hang on a joint and press on what is below
+// it. Overlaps are taken back nevertheless.
+static bool keeps_load(const advance_run *run, const advance_problem *p, int contact)
+{
+    const advance_point *point = &run->points.point[contact - run->frame->contacts];
+    return run->rows.count > 0 && !(run->push.speed > 0) &&
+           point->normal_force > advance_rounding_force(p, &p->contact[contact]);
+}
+
+// The contact opens no faster than `speed` (m/s): one along the opposite normal.
+static void limit_opening(const sprag_contact *contact, double speed, sprag_contact *to)
+{
+    *to = *contact;
+    to->bias = -speed;
+    for (int k = 0; k < 3; k++) {
+        to->frame[0][k] *= -1;
+        to->frame[1][k] *= -1;
+    }
+}
+
 // Contacts without friction that do not close, and springs beside them where gaps are below the
 // target: bodies that fill their place share the room that there is, and nothing else moves them.
 // Returns the fastest separation, m/s.
 static double set_contacts(advance_run *run, advance_problem *p)
 {
     const int count = p->problem.contacts, given = run->frame->contacts;
-    sprag_contact *contact = SPRAG_TAKE_RAW(run->solving, 2 * count, sprag_contact);
+    sprag_contact *contact = SPRAG_TAKE_RAW(run->solving, 3 * count, sprag_contact);
     double fastest = 0;
     run->push.deepest = 0;
     p->problem.contacts = 0;
@@ -95,6 +116,9 @@ static double set_contacts(advance_run *run, advance_problem *p)
             *spring = *pushed;
             spring->bias = speed;
             spring->compliance = spring_of(run, p, spring, speed, point->normal_force);
+        }
+        if (point && keeps_load(run, p, i)) {
+            limit_opening(pushed, speed, &contact[p->problem.contacts++]);
         }
     }
     p->problem.contact = contact;
@@ -120,7 +144,7 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
     }
     for (int i = 0; i < run->rows.count; i++) {
         row[i] = run->rows.row[i];
-        row[i].bias = row[i].guess = 0;
+        row[i].bias = row[i].guess = row[i].compliance = 0;
         row[i].lo = isinf(row[i].lo) ? row[i].lo : 0;
         row[i].hi = isinf(row[i].hi) ? row[i].hi : 0;
     }

@@ -21,19 +21,21 @@ static double largest_force(const scene *s) // N
     return most;
 }
 
-static const double plays[] = {1e-8, 1e-7, 3e-7, 5e-7, 1e-5}; // m, on each side
+static const double plays[] = {0, 1e-8, 1e-7, 3e-7, 5e-7, 1e-5}; // m, on each side
 
 enum { PLAYS = sizeof plays / sizeof plays[0], FRAMES = 50, FINER = 10 };
 
 // A drawer of 20 N, pushed by 15 N against the friction of its floor, of 10 N, or 2.5 N at each of
-// its four corners. Neither its top nor its sides are pressed on.
+// its four corners, at steps of 10 and of 1 ms. Neither its top nor its sides are pressed on.
 START_TEST(drawer_slides)
 {
     static const double along[3] = {8, 1, 0.1}, beside[3] = {8, 0.1, 1};
     static const double mass = 2, push = 15, friction = 10; // kg, N
     const double play = plays[_i % PLAYS];
-    bool bounded = _i / PLAYS;
+    const bool bounded = _i / PLAYS % 2;
+    const int finer = _i < 2 * PLAYS ? 1 : FINER;
     scene *s = open_scene("method=advance");
+    s->length = STEP / finer;
     dWorldSetGravity(s->world, 0, 0, -10);
     s->surface.mode = bounded ? dContactApprox1 : 0;
     s->surface.mu = bounded ? 0.5 : friction / 4;
@@ -42,7 +44,7 @@ START_TEST(drawer_slides)
         add_block(s, beside, 2, side * (0.1 + 0.05 + play), 0);
     }
     dBodyID drawer = body_at(s, dCreateBox(s->space, 0.3, 0.2, 0.1), 0, 0, 0);
-    for (int frame = 0; frame < FRAMES; frame++) {
+    for (int frame = 0; frame < FRAMES * finer; frame++) {
         dBodyAddForce(drawer, push, 0, 0);
         step(s);
         ck_assert_double_lt(largest_force(s), 2 * 10 * mass);
@@ -112,6 +114,52 @@ START_TEST(round_peg_falls)
 }
 END_TEST
 
+// A sled on a rail that is flush with the floor, or nearly, tows a train of boxes by ball joints,
+// or by upright hinges. They press on the floor by no more than their weight, at steps of 10 and of
+// 1 ms.
+START_TEST(rail_tows_boxes)
+{
+    enum { BOXES = 4 };
+    static const double apart = 0.4, high = 0.1; // m
+    scene *s = open_scene("method=advance");
+    const double gap = _i & 1 ? 3e-7 : 0, z = high / 2 + gap;
+    const bool balls = _i & 2;
+    const int finer = _i & 4 ? FINER : 1;
+    dBodyID before = NULL;
+    s->length = STEP / finer;
+    add_floor(s);
+    for (int i = 0; i < BOXES; i++) {
+        const double x = -apart * i;
+        dBodyID box = body_at(s, dCreateBox(s->space, 0.3, 0.2, high), x, 0, z);
+        dJointID joint = i == 0  ? dJointCreateSlider(s->world, NULL)
+                         : balls ? dJointCreateBall(s->world, NULL)
+                                 : dJointCreateHinge(s->world, NULL);
+        dJointAttach(joint, box, before);
+        if (i == 0) {
+            dJointSetSliderAxis(joint, 1, 0, 0);
+            dJointSetSliderParam(joint, dParamVel, 1);
+            dJointSetSliderParam(joint, dParamFMax, 1000);
+        } else if (balls) {
+            dJointSetBallAnchor(joint, x + apart / 2, 0, z);
+        } else {
+            dJointSetHingeAnchor(joint, x + apart / 2, 0, z);
+            dJointSetHingeAxis(joint, 0, 0, 1);
+        }
+        before = box;
+    }
+    for (int frame = 0; frame < 100 * finer; frame++) {
+        double pressed = 0;
+        step(s);
+        for (int i = 0; i < s->joints; i++) {
+            pressed += s->feedback[i].f1[2];
+        }
+        ck_assert_double_lt(pressed, BOXES * 2 * G);
+    }
+    ck_assert_double_eq_tol(dBodyGetLinearVel(before)[0], 1, 1e-3);
+    close_scene(s);
+}
+END_TEST
+
 // 16 boxes slide flush on a free sled, whose weight and theirs it bears: they keep their momentum,
 // and no body stands still in the way of another.
 START_TEST(boxes_slide_on_a_sled)
@@ -159,9 +207,10 @@ int main(void)
     start_ode();
     dSetMessageHandler(quiet);
     Suite *suite = suite_create("method_advance_fits");
-    TCase *fits = ADD_TESTS(suite, "fits", {drawer_slides, 2 * PLAYS},
-                            {cube_leaves_its_row, 2 * PLAYS}, {boxes_slide_on_a_sled, 1});
-    tcase_add_loop_test(fits, round_peg_falls, 1, PLAYS);
-    tcase_add_loop_test(fits, round_peg_falls, PLAYS + 1, 2 * PLAYS);
+    TCase *fits =
+        ADD_TESTS(suite, "fits", {drawer_slides, 4 * PLAYS}, {cube_leaves_its_row, 2 * PLAYS},
+                  {rail_tows_boxes, 8}, {boxes_slide_on_a_sled, 1});
+    tcase_add_loop_test(fits, round_peg_falls, 2, PLAYS);
+    tcase_add_loop_test(fits, round_peg_falls, PLAYS + 2, 2 * PLAYS);
     return run_suite(suite);
 }
