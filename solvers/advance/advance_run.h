@@ -186,6 +186,13 @@ static inline sprag_carried advance_carried(const advance_run *run, const sprag_
                            c->body == SPRAG_STATIC ? NULL : &run->attempt.motion[c->body]};
 }
 
+// Its surface stays where it is as the body turns.
+static inline bool advance_is_centred_ball(const sprag_carried *carried)
+{
+    const double *at = carried->mount.position;
+    return carried->shape->kind == SPRAG_SPHERE && at[0] == 0 && at[1] == 0 && at[2] == 0;
+}
+
 // ---- advance.c
 
 // Sets what does not change in the frame. SPRAG_OK, SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY.
@@ -370,7 +377,7 @@ sprag_result advance_plan(advance_run *run, double longest, bool to_the_end);
 // ---- swings.c
 
 // s: equal parts of a time, in which no body is turned too far by joints that swing it, or that
-// load it.
+// load it, nor turns too far on a kinematic body that moves.
 double advance_part_of_swing(advance_run *run, double time);
 
 // ---- speculative.c
@@ -388,6 +395,9 @@ static inline void advance_skip_to_pair(const advance_run *run, int pair, int *a
 
 // Increases the dips of a pair's points, from *at on, to those of the motion. false: no dip grew.
 bool advance_update_dips(advance_run *run, int pair, int *at);
+
+// The point at the place and with the normal of what blocks a pair; NULL: no point.
+advance_point *advance_blocking_point(const advance_run *run, int pair);
 
 // Makes a speculative contact of what blocks a pair, or increases the dip of the point that is
 // there. Returns the point, -1: no memory.

@@ -19,6 +19,12 @@ static double band_of(const advance_run *run)
     return ADVANCE_BAND * run->options->epsilon;
 }
 
+// Does a pair that blocks do so at a place where it has no point?
+static bool blocks_elsewhere(const advance_run *run, int pair)
+{
+    return run->near[pair].certificate.side >= 0 && !advance_blocking_point(run, pair);
+}
+
 // s, from the start of the sub-step, of the first event that ends it: of a pair that blocks from
 // higher than the band.
 static double first_event(const advance_run *run)
@@ -26,15 +32,16 @@ static double first_event(const advance_run *run)
     double first = run->attempt.length;
     for (int i = 0; i < run->frame->pairs; i++) {
         const advance_near *near = &run->near[i];
-        bool ends =
-            !near->closed && near->certificate.height > band_of(run) && near->certificate.side >= 0;
+        bool ends = near->certificate.time < first && near->certificate.height > band_of(run) &&
+                    near->certificate.side >= 0 && (!near->closed || blocks_elsewhere(run, i));
         first = ends ? fmin(first, near->certificate.time) : first;
     }
     return first;
 }
 
 // Makes speculative contacts of pairs that block from within the band, and increases the dips of
-// points. false: nothing changed.
+// points. Those of a pair that blocks at another place stay: they would turn the body on into it.
+// false: nothing changed.
 static bool capture_blocking(advance_run *run)
 {
     bool changed = false;
@@ -45,7 +52,7 @@ static bool capture_blocking(advance_run *run)
         if (!(near->certificate.time < until)) {
             continue;
         }
-        if (near->closed && advance_update_dips(run, i, &at)) {
+        if (near->closed && !blocks_elsewhere(run, i) && advance_update_dips(run, i, &at)) {
             changed = true;
         } else if (near->certificate.height <= band_of(run) && !must_wait(run, i)) {
             if (near->certificate.side < 0) {

@@ -115,10 +115,8 @@ static double largest_curve(const advance_run *run, const advance_near *near)
     double turn = 0, curve = 0, slide[3] = {0, 0, 0};
     for (int side = 0; side < 2; side++) {
         const sprag_carried *carried = &near->carried[side];
-        const bool stays =
-            carried->shape->kind == SPRAG_SPHERE && norm3(carried->mount.position) == 0;
         if (carried->motion) {
-            double w = stays ? 0 : norm3(carried->motion->velocity + 3);
+            double w = advance_is_centred_ball(carried) ? 0 : norm3(carried->motion->velocity + 3);
             turn += w;
             curve += w * w * reach_of(near, side);
             add_scaled(slide, side ? -1 : 1, carried->motion->velocity, 3);
@@ -151,8 +149,7 @@ static double dip_of(const advance_run *run, const advance_near *near, const adv
     return least < INFINITY ? least : dip_along(run, course, point, -1);
 }
 
-// The point at the place and with the normal of what blocks a pair; NULL: no point.
-static advance_point *blocking_point(advance_run *run, int pair)
+advance_point *advance_blocking_point(const advance_run *run, int pair)
 {
     static const double aligned = 1 - 1e-4;
     const sprag_certificate *c = &run->near[pair].certificate;
@@ -228,7 +225,7 @@ static void point_below(const advance_near *near, double at[3])
 int advance_add_speculative(advance_run *run, int pair)
 {
     const sprag_certificate c = run->near[pair].certificate;
-    advance_point *known = blocking_point(run, pair);
+    advance_point *known = advance_blocking_point(run, pair);
     advance_point *point = known ? known : advance_add_point(run);
     if (known) {
         double dip = known->dip + fmax(fmin(run->target, known->gap) - c.lowest, 0);

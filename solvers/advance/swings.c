@@ -2,7 +2,10 @@
 // sub-step while the body turns, and where that is far the error of the joint, which is mended in
 // any direction, brings in energy. A joint's force keeps its direction meanwhile, so that a body
 // under load is on a spring that the sub-step treats explicitly: in steps longer than two over the
-// rate of that spring a chain of light links under a heavy load comes apart.
+// rate of that spring a chain of light links under a heavy load comes apart. Likewise a body that
+// turns on a contact: the speed that makes up for its curved motion (dip) turns it faster, and the
+// next dip is larger. What that gains is taken back (energy.c), except where a kinematic body
+// moves.
 #include <math.h>
 #include <string.h>
 
@@ -94,10 +97,31 @@ static double load_rate(advance_run *run)
     return fmax(sqrt(most), fastest);
 }
 
+// rad/s, at which the fastest body turns that is in contact with a kinematic one that moves.
+static double driven_rate(const advance_run *run)
+{
+    double fastest = 0;
+    for (int i = 0; i < run->points.closed; i++) {
+        const advance_near *near = &run->near[run->points.point[i].pair];
+        const int *collider = run->frame->pair[run->points.point[i].pair].collider;
+        for (int side = 0; side < 2; side++) {
+            const int other = run->frame->collider[collider[!side]].body;
+            if (near->radius[!side] > 0 && near->carried[side].motion &&
+                !(run->frame->body[other].mass > 0) &&
+                !advance_is_centred_ball(&near->carried[side])) {
+                fastest = fmax(fastest, norm3(near->carried[side].motion->velocity + 3));
+            }
+        }
+    }
+    return fastest;
+}
+
 double advance_part_of_swing(advance_run *run, double time)
 {
-    const double rate = load_rate(run), shortest = run->options->shortest * run->frame->step;
-    const double most =
-        rate > 0 && run->work_left > 0 ? fmax(shortest, advance_load_turn / rate) : INFINITY;
+    const double load = load_rate(run), driven = driven_rate(run);
+    const double shortest = run->options->shortest * run->frame->step;
+    double most = load > 0 ? advance_load_turn / load : INFINITY;
+    most = driven > 0 ? fmin(most, advance_driven_turn / driven) : most;
+    most = run->work_left > 0 ? fmax(shortest, most) : INFINITY;
     return time > most ? time / ceil(time / most) : time;
 }
