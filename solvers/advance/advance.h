@@ -43,7 +43,7 @@ typedef struct sprag_advance_stats { // add up over frames
     double stalled;     // s, in which bodies stood still because nothing else kept them apart
     long overlaps;      // pairs that overlapped, by more than epsilon, at the start of a frame
     long squeezed;      // pairs that came to overlap in a frame: between kinematic bodies
-    long solves, failed; // contact solves; failed: bodies moved on without impulses, while safe
+    long solves, failed; // of velocities; failed: bodies moved on without impulses, while safe
     double energy_gain; // J, largest gain by a solve without restitution, motors and given contacts
     double error;       // m, largest estimate of a sub-step
     double work;        // largest share of its work that a frame took

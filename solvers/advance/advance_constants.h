@@ -31,11 +31,10 @@ enum { ADVANCE_WORK_BODIES = 20 };
 // that touch apart, and they stand still.
 static const double ADVANCE_FINE_WORK = 0.3;
 
-// Work of a look at a pair, at its certificate, at an expansion in it and at a constraint's rate in
-// the projection, on the same scale. They decide only what share of the work is theirs.
+// Work of a look at a pair, at its certificate and at an expansion in it, on the same scale. They
+// decide only what share of the work is theirs.
 static const double ADVANCE_LOOK_WORK = 1;
 static const double ADVANCE_CERTIFICATE_WORK = 10, ADVANCE_EXPANSION_WORK = 12;
-static const double ADVANCE_RATE_WORK = 0.3;
 
 // Share of the sub-steps aimed at: a shorter one is not planned.
 static const double advance_whole_share = 0.999;
@@ -154,7 +153,8 @@ static const double advance_bound_parts[2] = {0.7, 0.2}, advance_bound_error = 0
 enum { ADVANCE_CAP_ROWS = 3 };
 
 // Products of blocks by contact and row that a factorization may take where a coarse plan settles,
-// and sweeps of a solve elsewhere. Larger: more exact, slower.
+// and sweeps of a solve elsewhere; changes of the motion (projection.c) take half as many. Larger:
+// more exact, slower.
 static const double advance_settled_work = 10;
 enum { ADVANCE_SWEEPS = 60 };
 
@@ -185,20 +185,12 @@ static const double advance_push_limit = 4;
 // bodies are slowed down.
 enum { ADVANCE_COARSE_SOLVES = 4, ADVANCE_ROUNDS = 12 };
 
-// Rates found by the queue: for each constraint on the average, and at least in all. A relaxation
-// finds those of all constraints of its bodies.
-enum { ADVANCE_RATES = 1000, ADVANCE_LEAST_RATES = 100000 };
-
-// Epsilon: constraints are separated by so much more than they must. Larger: fewer relaxations, but
-// contacts open, and what is jammed loses the forces that hold it: at 10 a house of cards slides
-// down.
-static const double advance_excess = 0.5;
-
 // Share of a gap below the target that a motion may close.
 static const double advance_closing_share = 0.25;
 
-// Tolerances by which a body may go farther than the fastest of its neighbours.
-static const double advance_farther = 4;
+// Epsilon: a body may be moved so much farther than the fastest of its group. Larger: bodies that
+// cannot all stay apart are moved farther.
+static const double advance_farther = 3;
 
 // ---- slowing down (slow_down.c)
 

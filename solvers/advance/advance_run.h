@@ -1,10 +1,10 @@
 // One frame of conservative advancement, as its parts see it (advance.h): advance.c goes through
 // the frame, plan.c chooses each sub-step and substep.c makes it, pairs.c finds gaps and safe
-// times, mesh.c treats triangles of a mesh, contacts.c, friction.c, solve.c and push_out.c make and
+// times, mesh.c treats triangles of a mesh, contacts.c, friction.c and solve.c make and
 // solve the contact problem, impact.c makes bodies bounce, flight.c moves bodies that nothing
 // holds, spinners.c those that spin fast, swings.c shortens sub-steps of bodies that joints swing,
 // speculative.c makes contacts of what blocks a sub-step, coarse.c plans a sub-step without events,
-// projection.c removes the approach that is left in its motion, slow_down.c slows bodies that would
+// projection.c changes its motion so that points stay apart, slow_down.c slows bodies that would
 // still collide, energy.c takes back what a sub-step gains, events.c reports events, error.c
 // controls the error.
 #ifndef SPRAG_ADVANCE_RUN_H
@@ -86,7 +86,7 @@ typedef struct advance_rows {
 } advance_rows;
 
 // The displacement that takes back overlaps, as a velocity that is added to the motion; by
-// push_out.c, unless noted.
+// projection.c, unless noted.
 typedef struct advance_push {
     bool acts;             // in this attempt
     double (*velocity)[6]; // m/s, rad/s, bodies
@@ -243,7 +243,7 @@ static inline bool advance_is_overlap(const advance_run *run, const advance_poin
     return run->frame->pair[point->pair].overlapped && point->gap < -run->options->epsilon;
 }
 
-// Does push_out.c open its gap, without speed?
+// Does the push open its gap, without speed?
 static inline bool advance_is_pushed(const advance_run *run, const advance_point *point)
 {
     return run->frame->pair[point->pair].overlapped && point->gap < run->target;
@@ -357,16 +357,29 @@ void advance_share_active(advance_run *run);
 // motion. NO_MEMORY; or OK, also with attempt.failed.
 sprag_result advance_solve(advance_run *run, double length);
 
-// Sets the attempt's motion of a body from its velocity and the push.
-void advance_set_motion_of(advance_run *run, int body);
+// The motion of a body (m/s, rad/s) by its velocity and the push, not projected.
+void advance_motion_of(const advance_run *run, int body, double v[6]);
 
 // kg m^2/s^2: a' M b of a body's velocities.
 double advance_product(const advance_run *run, int body, const double *a, const double *b);
 
-// ---- push_out.c
+// ---- projection.c
 
 // m/s, largest separation speed that an overlap asks for; 0: no pair overlaps.
 double advance_push_speed(const advance_run *run);
+
+// Does a pair overlap, or have less than its gap?
+bool advance_must_push(const advance_run *run);
+
+// Does the motion leave a point less than the rate that it is to have?
+bool advance_falls_short(const advance_run *run);
+
+// Raises the dip of a point whose gap goes down to `lowest` (m).
+void advance_raise_dip(advance_run *run, advance_point *point, double lowest);
+
+// Changes the attempt's motion by as little as possible so that all points have their rates, if any
+// falls short. moved: bodies whose motion it has changed. SPRAG_OK or SPRAG_NO_MEMORY.
+sprag_result advance_project(advance_run *run, bool *moved);
 
 // ---- plan.c
 

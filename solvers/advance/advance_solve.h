@@ -1,5 +1,4 @@
-// The contact problem of one sub-step (solve.c), as contacts.c fills it and push_out.c uses it
-// again.
+// The contact problem of one sub-step (solve.c), as contacts.c fills it, and problems of rates.
 #ifndef SPRAG_ADVANCE_SOLVE_H
 #define SPRAG_ADVANCE_SOLVE_H
 
@@ -20,10 +19,10 @@ typedef struct advance_problem { // in the scratch of the solve
     } impact;
 } advance_problem;
 
-// Solves contacts within the work that is left; unless `exactly`, in a coarse plan, by sweeps.
+// Solves contacts within the work that is left; in a coarse plan by so many sweeps, unless 0.
 // warm: the solution's velocity on entry is a guess. memory: of such problems, NULL: none.
 sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *problem, bool warm,
-                                    bool exactly, sprag_memory *memory, sprag_solution *solution,
+                                    int sweeps, sprag_memory *memory, sprag_solution *solution,
                                     sprag_stats *stats);
 
 // ---- contacts.c
@@ -32,9 +31,18 @@ sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *probl
 void advance_set_contact(const advance_run *run, const advance_point *point,
                          const advance_problem *p, sprag_contact *to);
 
+// Bodies, arms, frame and friction of it.
+void advance_place_contact(const advance_run *run, const advance_point *point, sprag_contact *to);
+
 // 1/kg, along the normal.
-double advance_inverse_mass(const advance_run *run, const advance_problem *p,
+double advance_inverse_mass(const advance_run *run, const sprag_body *body,
                             const sprag_contact *contact);
+
+// ---- projection.c
+
+// Sets the push: the displacement, as a velocity, that takes back a share of each overlap, and
+// opens gaps.
+sprag_result advance_push_out(advance_run *run, const advance_problem *p);
 
 // ---- friction.c
 
@@ -76,14 +84,23 @@ void advance_spin(advance_run *run, advance_problem *p);
 // end of the sub-step, and sets the lag by which the mean of the sub-step differs.
 void advance_turn_with_axes(advance_run *run);
 
-// ---- push_out.c
+// ---- projection.c
 
-// Does a pair overlap, or have less than its gap?
-bool advance_must_push(const advance_run *run);
+// A problem of rates: bodies change their velocities at once, without forces. The body velocities
+// are all zero until advance_start_rates.
+typedef struct advance_rates { // in the scratch of the solve
+    sprag_problem problem;
+    sprag_body *body;
+    sprag_contact *contact;
+    sprag_row *row;
+    sprag_solution solution;
+} advance_rates;
 
-// Sets pushed: the displacement, as a velocity, that takes back a share of each overlap, and
-// opens gaps. The
-// contacts and velocities of the problem are changed.
-sprag_result advance_push_out(advance_run *run, advance_problem *p);
+bool advance_take_rates(advance_run *run, int contacts, advance_rates *r); // false: no memory
+void advance_start_rates(advance_rates *r, int body, const double v[6]);
+
+// Sets the joint rows and, as the first contacts, the given ones, which keep the rates that they
+// have.
+void advance_keep_rates(const advance_run *run, advance_rates *r);
 
 #endif

@@ -47,17 +47,17 @@ static void recall(const advance_run *run, const advance_point *point, sprag_con
     set_guess(contact, force);
 }
 
-double advance_inverse_mass(const advance_run *run, const advance_problem *p,
+double advance_inverse_mass(const advance_run *run, const sprag_body *body,
                             const sprag_contact *contact)
 {
     double sum = 0;
     for (int side = 0; side < 2; side++) {
         int b = contact->body[side];
         double turn[3], turned[3];
-        if (b != SPRAG_STATIC && p->body[b].mass > 0) {
+        if (b != SPRAG_STATIC && body[b].mass > 0) {
             cross3(contact->arm[side], contact->frame[0], turn);
             mul33(run->inverse[b], turn, turned);
-            sum += 1 / p->body[b].mass + dot3(turn, turned);
+            sum += 1 / body[b].mass + dot3(turn, turned);
         }
     }
     return sum;
@@ -68,14 +68,15 @@ double advance_inverse_mass(const advance_run *run, const advance_problem *p,
 static double yield_of(const advance_run *run, const sprag_contact *contact,
                        const advance_problem *p)
 {
-    double yield = sprag_contact_yield(&p->soft, contact, advance_inverse_mass(run, p, contact));
+    double yield =
+        sprag_contact_yield(&p->soft, contact, advance_inverse_mass(run, p->body, contact));
     double step = p->problem.step;
     return contact->guess[0] > 0 && isfinite(yield) ? yield * contact->guess[0] * step * step : 0;
 }
 
 // m/s, least normal velocity at the end of the sub-step: the gap goes down to the target within the
 // sub-step, but for the dip of the curved motion. Of a gap below the target only what the contact
-// has yielded is made up for: a velocity for the rest, which push_out.c and coarse.c open, would
+// has yielded is made up for: a velocity for the rest, which projection.c opens, would
 // press bodies against one another that hardly fit between others.
 static double bias_of(const advance_run *run, const advance_point *point,
                       const sprag_contact *contact, const advance_problem *p)
@@ -101,8 +102,7 @@ static double bias_of(const advance_run *run, const advance_point *point,
     return motion != 0 ? fmax(bias, motion) : bias;
 }
 
-void advance_set_contact(const advance_run *run, const advance_point *point,
-                         const advance_problem *p, sprag_contact *to)
+void advance_place_contact(const advance_run *run, const advance_point *point, sprag_contact *to)
 {
     const sprag_pair *pair = &run->frame->pair[point->pair];
     double at[3];
@@ -116,8 +116,14 @@ void advance_set_contact(const advance_run *run, const advance_point *point,
                       to->arm[side]);
         }
     }
+}
+
+void advance_set_contact(const advance_run *run, const advance_point *point,
+                         const advance_problem *p, sprag_contact *to)
+{
+    advance_place_contact(run, point, to);
     to->gap = fmax(point->gap, 0);
-    to->compliance = pair->surface.compliance;
+    to->compliance = run->frame->pair[point->pair].surface.compliance;
     recall(run, point, to);
     to->bias = bias_of(run, point, to, p);
 }

@@ -18,12 +18,9 @@
 typedef struct impact {
     advance_run *run;
     advance_problem *p;
-    sprag_problem problem; // forces: impulses over the sub-step
-    sprag_body *body;      // velocities of the round
-    sprag_contact *contact;
-    sprag_row *row;
-    sprag_solution bounced, plastic;
-    int *of;     // contacts: which of those of p
+    advance_rates round; // velocities of the round; forces: impulses over the sub-step
+    sprag_solution plastic;
+    int *of;     // contacts behind the given ones: of which points
     bool driven; // something does work: a kinematic body, a moving surface
     bool hits;   // a contact bounces
 } impact;
@@ -42,35 +39,11 @@ static bool take(impact *m)
 {
     const sprag_problem *problem = &m->p->problem;
     sprag_scratch *scratch = m->run->solving;
-    m->problem = *problem;
-    m->body = SPRAG_TAKE(scratch, problem->bodies, sprag_body);
-    m->contact = SPRAG_TAKE(scratch, problem->contacts, sprag_contact);
-    m->row = SPRAG_TAKE(scratch, problem->rows, sprag_row);
     m->of = SPRAG_TAKE(scratch, problem->contacts, int);
-    sprag_solution *solution[] = {&m->bounced, &m->plastic};
-    for (int i = 0; i < 2; i++) {
-        solution[i]->velocity = SPRAG_TAKE(scratch, problem->bodies, *solution[i]->velocity);
-        solution[i]->contact_force =
-            SPRAG_TAKE(scratch, problem->contacts, *solution[i]->contact_force);
-        solution[i]->row_force = SPRAG_TAKE(scratch, problem->rows, double);
-    }
-    m->problem.body = m->body;
-    m->problem.contact = m->contact;
-    m->problem.row = m->row;
-    return !scratch->failed;
-}
-
-// A given contact resists what it is pressed by.
-static void add_given(impact *m, int i)
-{
-    sprag_contact *contact = &m->contact[m->problem.contacts];
-    double u[3];
-    *contact = m->p->contact[i];
-    sprag_contact_velocity(contact, m->body->velocity, sizeof *m->body, u);
-    contact->bias = fmin(0, dot3(contact->frame[0], u));
-    contact->guess[0] = -1;
-    advance_remove_friction(contact);
-    m->of[m->problem.contacts++] = i;
+    m->plastic.velocity = SPRAG_TAKE(scratch, problem->bodies, double[6]);
+    m->plastic.contact_force = SPRAG_TAKE(scratch, problem->contacts, double[6]);
+    m->plastic.row_force = SPRAG_TAKE(scratch, problem->rows, double);
+    return advance_take_rates(m->run, problem->contacts, &m->round);
 }
 
 // A contact bounces if it approaches faster than forces make bodies at rest approach within the
@@ -80,14 +53,14 @@ static void add_point(impact *m, const advance_point *point, int i)
     const advance_run *run = m->run;
     const sprag_pair *pair = &run->frame->pair[point->pair];
     const sprag_surface *surface = &pair->surface;
-    sprag_contact *contact = &m->contact[m->problem.contacts];
+    sprag_contact *contact = &m->round.contact[m->round.problem.contacts];
     double u[3], motion = surface->velocity_normal;
-    *contact = m->p->contact[i];
-    sprag_contact_velocity(contact, m->body->velocity, sizeof *m->body, u);
+    *contact = m->p->contact[run->frame->contacts + i];
+    sprag_contact_velocity(contact, m->round.body->velocity, sizeof *m->round.body, u);
     double approach = motion - dot3(contact->frame[0], u);
     double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
     bool overlaps = advance_is_pushed(run, point);
-    bool closes = !point->speculative || point->gap <= approach * m->problem.step;
+    bool closes = !point->speculative || point->gap <= approach * m->round.problem.step;
     bool is_older = overlaps && -point->gap > approach * run->frame->step;
     bool hits = surface->bounce > 0 && approach > least && closes && !is_older;
     bool joins = surface->bounce > 0 ? approach > advance_touching_speed
@@ -105,36 +78,17 @@ static void add_point(impact *m, const advance_point *point, int i)
     m->driven |= motion != 0 || surface->bounce > 1 || contact->slide.velocity[0] != 0 ||
                  contact->slide.velocity[1] != 0;
     m->hits |= hits;
-    m->of[m->problem.contacts++] = i;
-}
-
-static void set_row(const impact *m, const sprag_row *from, sprag_row *row)
-{
-    *row = *from;
-    row->bias = row->guess = 0;
-    for (int side = 0; side < 2; side++) {
-        if (row->body[side] != SPRAG_STATIC) {
-            row->bias += dot6(row->jacobian[side], m->body[row->body[side]].velocity);
-        }
-    }
-    row->lo = isinf(row->lo) ? row->lo : 0;
-    row->hi = isinf(row->hi) ? row->hi : 0;
+    m->of[m->round.problem.contacts++] = i;
 }
 
 // The contacts and rows of a round. false: nothing hits anything.
 static bool set_round(impact *m)
 {
     const advance_run *run = m->run;
-    m->problem.contacts = 0;
     m->hits = m->driven = false;
-    for (int i = 0; i < run->frame->contacts; i++) {
-        add_given(m, i);
-    }
+    advance_keep_rates(run, &m->round);
     for (int i = 0; i < run->points.count; i++) {
-        add_point(m, &run->points.point[i], run->frame->contacts + i);
-    }
-    for (int i = 0; i < m->problem.rows && m->hits; i++) {
-        set_row(m, &m->p->problem.row[i], &m->row[i]);
+        add_point(m, &run->points.point[i], i);
     }
     return m->hits;
 }
@@ -142,14 +96,15 @@ static bool set_round(impact *m)
 static sprag_result solve(const impact *m, sprag_solution *solution)
 {
     sprag_stats stats = {0};
-    return advance_solve_contacts(m->run, &m->problem, false, false, NULL, solution, &stats);
+    return advance_solve_contacts(m->run, &m->round.problem, false, ADVANCE_SWEEPS, NULL, solution,
+                                  &stats);
 }
 
 // J, a' M b of all bodies that have a mass.
 static double product(const impact *m, double (*a)[6], double (*b)[6])
 {
     double sum = 0;
-    for (int i = 0; i < m->problem.bodies; i++) {
+    for (int i = 0; i < m->round.problem.bodies; i++) {
         sum += advance_product(m->run, i, a[i], b[i]);
     }
     return sum;
@@ -158,8 +113,8 @@ static double product(const impact *m, double (*a)[6], double (*b)[6])
 static double energy_before(const impact *m)
 {
     double sum = 0;
-    for (int i = 0; i < m->problem.bodies; i++) {
-        sum += advance_product(m->run, i, m->body[i].velocity, m->body[i].velocity);
+    for (int i = 0; i < m->round.problem.bodies; i++) {
+        sum += advance_product(m->run, i, m->round.body[i].velocity, m->round.body[i].velocity);
     }
     return sum;
 }
@@ -188,15 +143,16 @@ static void mix(double *a, const double *b, double share, int count)
 static sprag_result limit_energy(impact *m)
 {
     double most = energy_before(m);
-    sprag_solution *bounced = &m->bounced, *plastic = &m->plastic;
-    for (int i = 0; i < m->problem.bodies && !m->driven; i++) {
-        m->driven = m->body[i].mass == 0 && dot6(m->body[i].velocity, m->body[i].velocity) > 0;
+    sprag_solution *bounced = &m->round.solution, *plastic = &m->plastic;
+    for (int i = 0; i < m->round.problem.bodies && !m->driven; i++) {
+        m->driven = m->round.body[i].mass == 0 &&
+                    dot6(m->round.body[i].velocity, m->round.body[i].velocity) > 0;
     }
     if (m->driven || product(m, bounced->velocity, bounced->velocity) <= most) {
         return SPRAG_OK;
     }
-    for (int i = 0; i < m->problem.contacts; i++) {
-        m->contact[i].bias = fmin(0, m->contact[i].bias);
+    for (int i = 0; i < m->round.problem.contacts; i++) {
+        m->round.contact[i].bias = fmin(0, m->round.contact[i].bias);
     }
     sprag_result result = solve(m, plastic);
     if (result != SPRAG_OK) {
@@ -206,32 +162,29 @@ static sprag_result limit_energy(impact *m)
     double both = product(m, plastic->velocity, bounced->velocity) - own;
     double square = product(m, bounced->velocity, bounced->velocity) - own - 2 * both;
     double share = share_within(own, both, square, most);
-    mix(*bounced->velocity, *plastic->velocity, share, 6 * m->problem.bodies);
-    mix(*bounced->contact_force, *plastic->contact_force, share, 6 * m->problem.contacts);
-    mix(bounced->row_force, plastic->row_force, share, m->problem.rows);
+    mix(*bounced->velocity, *plastic->velocity, share, 6 * m->round.problem.bodies);
+    mix(*bounced->contact_force, *plastic->contact_force, share, 6 * m->round.problem.contacts);
+    mix(bounced->row_force, plastic->row_force, share, m->round.problem.rows);
     return SPRAG_OK;
 }
 
 // The impulses of a round, as forces over the sub-step.
-static void keep(const impact *m)
+static void keep(impact *m)
 {
     advance_run *run = m->run;
-    const sprag_solution *bounced = &m->bounced;
-    for (int i = 0; i < m->problem.bodies; i++) {
-        memcpy(m->body[i].velocity, bounced->velocity[i], sizeof m->body[i].velocity);
-        memcpy(m->body[i].free_velocity, bounced->velocity[i], sizeof m->body[i].velocity);
+    const sprag_solution *bounced = &m->round.solution;
+    for (int i = 0; i < m->round.problem.bodies; i++) {
+        advance_start_rates(&m->round, i, bounced->velocity[i]);
     }
-    for (int i = 0; i < m->problem.contacts; i++) {
-        int point = m->of[i] - run->frame->contacts;
-        if (point < 0) {
-            add_scaled(m->p->impact.given_force[m->of[i]], 1, bounced->contact_force[i], 6);
-            continue;
-        }
+    for (int i = 0; i < run->frame->contacts; i++) {
+        add_scaled(m->p->impact.given_force[i], 1, bounced->contact_force[i], 6);
+    }
+    for (int i = run->frame->contacts; i < m->round.problem.contacts; i++) {
         double wrench[2][6];
-        sprag_contact_wrench(&m->contact[i], bounced->contact_force[i], wrench);
-        add_scaled(*run->points.point[point].impact, 1, *wrench, 12);
+        sprag_contact_wrench(&m->round.contact[i], bounced->contact_force[i], wrench);
+        add_scaled(*run->points.point[m->of[i]].impact, 1, *wrench, 12);
     }
-    for (int i = 0; i < m->problem.rows; i++) {
+    for (int i = 0; i < m->round.problem.rows; i++) {
         m->p->impact.row_force[i] += bounced->row_force[i];
     }
 }
@@ -252,13 +205,12 @@ sprag_result advance_impact(advance_run *run, advance_problem *p)
         return SPRAG_NO_MEMORY;
     }
     for (int i = 0; i < p->problem.bodies; i++) {
-        m.body[i] = p->body[i];
-        memcpy(m.body[i].free_velocity, p->body[i].velocity, sizeof p->body[i].velocity);
+        advance_start_rates(&m.round, i, p->body[i].velocity);
     }
     const int most = ADVANCE_IMPACT_ROUNDS + run->points.count;
     for (int round = 0; round < most && (round == 0 || run->work_left > 0) && set_round(&m);
          round++) {
-        sprag_result result = solve(&m, &m.bounced);
+        sprag_result result = solve(&m, &m.round.solution);
         result = result == SPRAG_OK ? limit_energy(&m) : result;
         if (result == SPRAG_NO_MEMORY) {
             return result;
@@ -270,9 +222,9 @@ sprag_result advance_impact(advance_run *run, advance_problem *p)
         p->impact.acts = true;
     }
     for (int i = 0; i < p->problem.bodies && p->impact.acts; i++) {
-        add_scaled(p->body[i].free_velocity, 1, m.body[i].velocity, 6);
+        add_scaled(p->body[i].free_velocity, 1, m.round.body[i].velocity, 6);
         add_scaled(p->body[i].free_velocity, -1, p->body[i].velocity, 6);
-        memcpy(p->body[i].velocity, m.body[i].velocity, sizeof p->body[i].velocity);
+        memcpy(p->body[i].velocity, m.round.body[i].velocity, sizeof p->body[i].velocity);
     }
     return SPRAG_OK;
 }

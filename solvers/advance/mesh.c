@@ -208,8 +208,8 @@ bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
 
 // ---- many points
 
-// Are two points of one mesh and one body at the same height above the same plane? Then those inside
-// their outline add nothing.
+// Are two points of one mesh and one body at the same height above the same plane? Then those
+// inside their outline add nothing.
 static bool is_level(const advance_run *run, const advance_point *a, const advance_point *b)
 {
     const double near = advance_same_point;

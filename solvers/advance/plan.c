@@ -190,7 +190,7 @@ static void drop_costly(advance_run *run)
     if (advance_find_costly(run, costly)) {
         for (int i = 0; i < run->frame->bodies; i++) {
             if (costly[i]) {
-                advance_set_motion_of(run, i);
+                advance_motion_of(run, i, run->attempt.motion[i].velocity);
             }
         }
         advance_certify(run, run->attempt.length, costly);

@@ -1,125 +1,80 @@
-// The nearest motion that keeps the constraints, in the metric of the masses: by Gauss-Seidel from
-// a queue of those that are violated, or, where there are joints, by the solver of contacts.
-#include "projection.h"
-
+// Changes of a motion that do not become speed: the push, which takes back a share of each overlap
+// and opens gaps below the target, and the projection of a coarse plan, which keeps all points
+// apart. Either is the least change, in the metric of the masses, at which points have their wanted
+// rates, and joint rows and given contacts keep theirs.
 #include <math.h>
 #include <string.h>
 
+#include "advance_solve.h"
 #include "linalg.h"
-#include "pair_contact.h"
-#include "stribeck.h"
 
-double advance_constraint_rate(const advance_projection *p, const advance_constraint *l)
+// ---- problems of rates
+
+bool advance_take_rates(advance_run *run, int contacts, advance_rates *r)
 {
-    double sum = 0;
-    for (int side = 0; side < 2; side++) {
-        if (l->body[side] != SPRAG_STATIC) {
-            sum += dot6(l->jacobian[side], p->run->attempt.motion[l->body[side]].velocity);
-        }
+    const int bodies = run->frame->bodies, rows = run->rows.count;
+    sprag_scratch *scratch = run->solving;
+    r->body = SPRAG_TAKE(scratch, bodies, sprag_body);
+    r->contact = SPRAG_TAKE_RAW(scratch, contacts, sprag_contact);
+    r->row = SPRAG_TAKE_RAW(scratch, rows, sprag_row);
+    r->solution = (sprag_solution){.velocity = SPRAG_TAKE(scratch, bodies, double[6]),
+                                   .contact_force = SPRAG_TAKE(scratch, contacts, double[6]),
+                                   .row_force = SPRAG_TAKE(scratch, rows, double)};
+    r->problem = (sprag_problem){.step = run->attempt.length,
+                                 .bodies = bodies,
+                                 .body = r->body,
+                                 .contact = r->contact,
+                                 .row = r->row};
+    for (int i = 0; i < bodies && !scratch->failed; i++) {
+        r->body[i].mass = run->frame->body[i].mass;
+        memcpy(r->body[i].inertia, run->inertia[i], sizeof r->body[i].inertia);
     }
-    return sum;
+    return !scratch->failed;
 }
 
-// The force with which the constraint alone would have the rate that it is to have.
-static double force_of(const advance_constraint *l, double rate)
+void advance_start_rates(advance_rates *r, int body, const double v[6])
 {
-    return clamp(l->force + (l->wanted - rate) / l->inverse_mass, l->lo, l->hi);
+    memcpy(r->body[body].velocity, v, sizeof r->body[body].velocity);
+    memcpy(r->body[body].free_velocity, v, sizeof r->body[body].free_velocity);
 }
 
-static bool is_violated(const advance_projection *p, const advance_constraint *l)
+void advance_keep_rates(const advance_run *run, advance_rates *r)
 {
-    double rate = advance_constraint_rate(p, l), change = force_of(l, rate) - l->force;
-    bool falls_short = rate < l->target - l->short_by && l->force < l->hi;
-    return falls_short || fabs(change) * l->inverse_mass > l->off_by;
-}
-
-void advance_constraint_queue(advance_projection *p, int i)
-{
-    advance_constraint *l = &p->constraint[i];
-    if (!l->queued && l->inverse_mass > 0 && is_violated(p, l)) {
-        l->queued = true;
-        p->queue[(p->head + p->waiting++) % p->room] = i;
+    r->problem.contacts = r->problem.rows = 0;
+    for (int i = 0; i < run->frame->contacts; i++) {
+        sprag_contact *contact = &r->contact[r->problem.contacts++];
+        double u[3];
+        *contact = run->frame->contact[i];
+        sprag_contact_velocity(contact, r->body->velocity, sizeof *r->body, u);
+        contact->bias = fmin(0, dot3(contact->frame[0], u));
+        contact->compliance = contact->stiffness = contact->guess[0] = 0;
+        advance_remove_friction(contact);
     }
-}
-
-static void queue_body(advance_projection *p, int body)
-{
-    for (int i = p->first[body]; i >= 0;) {
-        const advance_constraint *l = &p->constraint[i];
-        advance_constraint_queue(p, i);
-        p->rates++;
-        i = l->next[l->body[0] != body];
-    }
-}
-
-// Does the motion change?
-static bool relax(advance_projection *p, advance_constraint *l)
-{
-    double change = force_of(l, advance_constraint_rate(p, l)) - l->force;
-    l->force += change;
-    for (int side = 0; side < 2 && change != 0; side++) {
-        int body = l->body[side];
-        if (body != SPRAG_STATIC && p->run->frame->body[body].mass > 0) {
-            add_scaled(p->run->attempt.motion[body].velocity, change, l->response[side], 6);
-            p->moved[body] = true;
-        }
-    }
-    return change != 0;
-}
-
-static void relax_queue(advance_projection *p)
-{
-    for (; p->waiting > 0; p->waiting--) {
-        advance_constraint *l = &p->constraint[p->queue[p->head]];
-        p->head = (p->head + 1) % p->room;
-        l->queued = false;
-        if (p->rates < p->budget) {
-            p->rates += 2;
-            p->waiting--;
-            bool changes = relax(p, l);
-            for (int side = 0; side < 2 && changes; side++) {
-                if (l->body[side] != SPRAG_STATIC) {
-                    queue_body(p, l->body[side]);
-                }
+    for (int i = 0; i < run->rows.count; i++) {
+        sprag_row *row = &r->row[r->problem.rows++];
+        *row = run->rows.row[i];
+        row->bias = row->guess = 0;
+        for (int side = 0; side < 2; side++) {
+            if (row->body[side] != SPRAG_STATIC) {
+                row->bias += dot6(row->jacobian[side], r->body[row->body[side]].velocity);
             }
-            p->waiting++;
         }
+        row->lo = isinf(row->lo) ? row->lo : 0;
+        row->hi = isinf(row->hi) ? row->hi : 0;
     }
 }
 
-advance_constraint *advance_constraint_add(advance_projection *p, int body0, int body1)
+// A contact without friction that gives a point a rate.
+static sprag_contact *add_rate(const advance_run *run, const advance_point *point, double rate,
+                               advance_rates *r)
 {
-    if (p->constraints == p->room) {
-        return NULL;
-    }
-    advance_constraint *l = &p->constraint[p->constraints++];
-    *l = (advance_constraint){.body = {body0, body1},
-                              .hi = INFINITY,
-                              .short_by = p->tolerance,
-                              .off_by = p->tolerance + p->excess};
-    return l;
+    sprag_contact *contact = &r->contact[r->problem.contacts++];
+    advance_place_contact(run, point, contact);
+    contact->bias = rate;
+    contact->guess[0] = 0;
+    advance_remove_friction(contact);
+    return contact;
 }
-
-void advance_constraint_attach(advance_projection *p, advance_constraint *l)
-{
-    int i = (int)(l - p->constraint);
-    for (int side = 0; side < 2; side++) {
-        int body = l->body[side];
-        if (body == SPRAG_STATIC) {
-            continue;
-        }
-        l->next[side] = p->first[body];
-        p->first[body] = i;
-        double mass = p->run->frame->body[body].mass;
-        if (mass > 0) {
-            add_scaled(l->response[side], 1 / mass, l->jacobian[side], 3);
-            mul33(p->run->inverse[body], l->jacobian[side] + 3, l->response[side] + 3);
-            l->inverse_mass += dot6(l->jacobian[side], l->response[side]);
-        }
-    }
-}
-
-// ---- limits of the change
 
 // m/s, of a body with the same energy that does not turn.
 static double energy_speed(const advance_run *run, int body, const double v[6])
@@ -128,180 +83,236 @@ static double energy_speed(const advance_run *run, int body, const double v[6])
     return mass > 0 ? sqrt(advance_product(run, body, v, v) / mass) : norm3(v);
 }
 
-// If the points cannot all stay apart, the projection would move bodies without end: a body may be
-// moved no farther than it, or a body that it touches, would have moved. Joints pass motion on: of
-// bodies that they join the fastest counts, and all are restrained by the same share.
-static void set_farthest(advance_projection *p)
+// Solves for the changes. If the points cannot all have their rates, bodies would go without end:
+// none goes farther than `farthest` (m/s). Bodies that joints connect are restrained by the same
+// share.
+static sprag_result solve_changes(advance_run *run, advance_rates *r, int sweeps, double farthest)
 {
-    const advance_run *run = p->run;
-    const int *assembly = run->assembly;
-    double *speed = p->speed;
-    for (int i = 0; i < run->frame->bodies; i++) {
-        memcpy(p->solved[i], run->attempt.motion[i].velocity, sizeof p->solved[i]);
-        speed[assembly[i]] = fmax(speed[assembly[i]], energy_speed(run, i, p->solved[i]));
+    sprag_stats stats = {0};
+    const int bodies = run->frame->bodies, *assembly = run->assembly;
+    double *share = SPRAG_TAKE_RAW(run->solving, bodies, double);
+    if (run->solving->failed) {
+        return SPRAG_NO_MEMORY;
     }
-    for (int i = 0; i < run->frame->bodies; i++) {
-        p->farthest[i] = speed[i] + advance_farther * (p->tolerance + p->excess);
+    sprag_result result =
+        advance_solve_contacts(run, &r->problem, false, sweeps, NULL, &r->solution, &stats);
+    for (int i = 0; i < bodies; i++) {
+        share[i] = result == SPRAG_OK;
     }
-    for (int i = 0; i < p->constraints; i++) {
-        const int *body = p->constraint[i].body;
-        for (int side = 0; side < 2 && body[!side] != SPRAG_STATIC; side++) {
-            if (body[side] != SPRAG_STATIC) {
-                double *farthest = &p->farthest[assembly[body[side]]];
-                *farthest = fmax(*farthest, speed[assembly[body[!side]]]);
-            }
+    for (int i = 0; i < bodies; i++) {
+        double *change = r->solution.velocity[i];
+        add_scaled(change, -1, r->body[i].velocity, 6);
+        double size = energy_speed(run, i, change), *of = &share[assembly[i]];
+        *of = size > farthest ? fmin(*of, farthest / size) : *of;
+    }
+    for (int i = 0; i < bodies; i++) {
+        for (int k = 0; k < 6; k++) {
+            double *change = &r->solution.velocity[i][k];
+            *change = share[assembly[i]] > 0 ? share[assembly[i]] * *change : 0;
         }
+    }
+    return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
+}
+
+// ---- the push
+
+// m/s, separation speed that takes back a share of the overlap at a point; 0: no overlap.
+static double overlap_speed(const advance_run *run, const advance_point *point)
+{
+    const sprag_frame *frame = run->frame;
+    if (!advance_is_overlap(run, point)) {
+        return 0;
+    }
+    return fmin(frame->recovery * (run->target - point->gap) / frame->step, frame->recovery_speed);
+}
+
+// m/s, separation speed of a point: of an overlap, or of a gap that is much below the target.
+static double separation_speed(const advance_run *run, const advance_point *point)
+{
+    if (point->speculative || advance_is_overlap(run, point) ||
+        point->gap >= (1 - advance_gap_tolerance) * run->target) {
+        return overlap_speed(run, point);
+    }
+    double shortest = run->options->shortest * run->frame->step;
+    return (run->target - point->gap) / fmax(run->attempt.length, shortest);
+}
+
+double advance_push_speed(const advance_run *run)
+{
+    double most = 0;
+    for (int i = 0; i < run->points.count; i++) {
+        most = fmax(most, overlap_speed(run, &run->points.point[i]));
+    }
+    return most;
+}
+
+bool advance_must_push(const advance_run *run)
+{
+    for (int i = 0; i < run->points.count; i++) {
+        if (separation_speed(run, &run->points.point[i]) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// m/s per N, what a spring that opens a gap yields. Fully stretched it bears a share of the load of
+// its contact, so that heavy bodies are lifted by light ones; without a load it opens the gap of
+// two free bodies by a half.
+static double spring_of(const advance_run *run, const advance_rates *r,
+                        const sprag_contact *contact, double speed, double load)
+{
+    return fmin(advance_opening_yield * r->problem.step *
+                    advance_inverse_mass(run, r->body, contact),
+                speed / (advance_opening_load * load));
+}
+
+// Does the contact of a point bear a load that a joint could take over? Joints hold bodies where
+// they are: a lift that they allow may lever others up, which then hang on a joint and press on
+// what is below it. Overlaps are taken back nevertheless.
+static bool keeps_load(const advance_run *run, const advance_problem *p, const advance_point *point,
+                       const sprag_contact *contact)
+{
+    return run->rows.count > 0 && !(run->push.speed > 0) &&
+           point->normal_force > advance_rounding_force(p, contact);
+}
+
+// A point opens no faster than `speed` (m/s), by a contact along the opposite normal.
+static void limit_opening(const advance_run *run, const advance_point *point, double speed,
+                          advance_rates *r)
+{
+    sprag_contact *contact = add_rate(run, point, -speed, r);
+    for (int k = 0; k < 3; k++) {
+        contact->frame[0][k] *= -1;
+        contact->frame[1][k] *= -1;
     }
 }
 
-static void restrain(advance_projection *p)
+sprag_result advance_push_out(advance_run *run, const advance_problem *p)
 {
-    const advance_run *run = p->run;
-    const int bodies = run->frame->bodies, *assembly = run->assembly;
-    double *share = p->share;
-    for (int i = 0; i < bodies; i++) {
-        share[i] = 1;
+    advance_rates r;
+    double fastest = 0;
+    if (!advance_take_rates(run, run->frame->contacts + 3 * run->points.count, &r)) {
+        return SPRAG_NO_MEMORY;
     }
-    for (int i = 0; i < bodies; i++) {
-        double change[6], most = p->farthest[assembly[i]];
-        memcpy(change, run->attempt.motion[i].velocity, sizeof change);
-        add_scaled(change, -1, p->solved[i], 6);
-        double size = energy_speed(run, i, change);
-        share[assembly[i]] = fmin(share[assembly[i]], size > most ? most / size : 1);
+    advance_keep_rates(run, &r);
+    for (int i = 0; i < r.problem.rows; i++) {
+        r.row[i].compliance = 0;
     }
-    for (int i = 0; i < bodies; i++) {
-        double part = share[assembly[i]], *v = run->attempt.motion[i].velocity;
-        for (int k = 0; part < 1 && k < 6; k++) {
-            v[k] = p->solved[i][k] + part * (v[k] - p->solved[i][k]);
+    run->push.deepest = 0;
+    // Beside contacts that do not close, springs open gaps below the target: bodies that fill their
+    // place share the room that there is, and nothing else moves them.
+    for (int i = 0; i < run->points.count; i++) {
+        const advance_point *point = &run->points.point[i];
+        double speed = separation_speed(run, point);
+        bool springs = speed > 0 && !advance_is_overlap(run, point);
+        run->push.deepest = speed > 0 ? fmax(run->push.deepest, -point->gap) : run->push.deepest;
+        fastest = fmax(fastest, speed);
+        const sprag_contact *pushed = add_rate(run, point, springs ? 0 : speed, &r);
+        if (springs) { // contacts of a pair follow each other
+            sprag_contact *spring = add_rate(run, point, speed, &r);
+            spring->compliance = spring_of(run, &r, spring, speed, point->normal_force);
         }
-        p->moved[i] |= part < 1;
+        if (keeps_load(run, p, point, pushed)) {
+            limit_opening(run, point, speed, &r);
+        }
     }
+    // The error of sweeps would press overlapping bodies deeper into others, which nothing
+    // certifies.
+    sprag_result result = solve_changes(run, &r, run->push.speed > 0 ? 0 : ADVANCE_SWEEPS,
+                                        advance_push_limit * fastest);
+    if (result == SPRAG_OK) {
+        memcpy(run->push.velocity, r.solution.velocity,
+               (size_t)run->frame->bodies * sizeof *run->push.velocity);
+    }
+    return result;
 }
 
 // ---- the projection
 
-bool advance_projection_take(advance_projection *p)
+// m/s, by which the push opens the gap of a point.
+static double pushed_rate(const advance_run *run, const advance_point *point)
 {
-    const advance_run *run = p->run;
-    const sprag_frame *frame = run->frame;
-    sprag_scratch *scratch = run->solving;
-    p->constraint = SPRAG_TAKE_RAW(scratch, p->room, advance_constraint);
-    p->queue = SPRAG_TAKE_RAW(scratch, p->room, int);
-    p->of_point = SPRAG_TAKE_RAW(scratch, p->room, int);
-    p->first = SPRAG_TAKE_RAW(scratch, frame->bodies, int);
-    p->moved = SPRAG_TAKE(scratch, frame->bodies, bool);
-    p->speed = SPRAG_TAKE(scratch, frame->bodies, double);
-    p->share = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
-    p->solved = SPRAG_TAKE_RAW(scratch, frame->bodies, *p->solved);
-    p->farthest = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
-    if (scratch->failed) {
-        return false;
+    sprag_contact contact;
+    double u[3];
+    if (!run->push.acts) {
+        return 0;
     }
-    for (int i = 0; i < frame->bodies; i++) {
-        p->first[i] = -1;
-    }
-    return true;
+    advance_place_contact(run, point, &contact);
+    sprag_contact_velocity(&contact, *run->push.velocity, sizeof *run->push.velocity, u);
+    return fmax(dot3(contact.frame[0], u), 0);
 }
 
-void advance_projection_begin(advance_projection *p)
+typedef struct rates { // m/s, of a point: that it is to have, and that it has enough with
+    double target, least;
+} rates;
+
+// A gap below the target is opened as the push does, and is not to close otherwise.
+static rates rates_of(const advance_run *run, const advance_point *point)
 {
-    set_farthest(p);
-    p->rates = 0;
-    p->budget = (long)ADVANCE_RATES * p->constraints + ADVANCE_LEAST_RATES;
-    for (int i = 0; i < p->constraints; i++) {
-        advance_constraint_queue(p, i);
+    double missing = run->target - point->gap, step = run->attempt.length;
+    double target = (fmin(missing, 0) + point->dip) / step;
+    if (!advance_is_overlap(run, point) && missing > advance_gap_tolerance * run->target) {
+        target += pushed_rate(run, point);
+        return (rates){target, target - advance_closing_share * fmax(point->gap, 0) / step};
     }
+    return (rates){target, target - 0.5 * run->target / step};
 }
 
-// The contact, without friction, of a constraint along a normal.
-static sprag_contact contact_of(const advance_constraint *l)
+static double rate_of(const advance_run *run, const advance_point *point)
 {
-    static const double any[3] = {0};
-    sprag_contact contact = {.body = {l->body[0], l->body[1]}, .bias = l->wanted, .softening = 1};
-    for (int side = 0; side < 2; side++) {
-        cross3(l->jacobian[side], l->jacobian[side] + 3, contact.arm[side]);
+    return advance_rate(&run->near[point->pair], (const double(*)[3])point->at, point->normal);
+}
+
+bool advance_falls_short(const advance_run *run)
+{
+    bool any = false;
+    for (int i = 0; i < run->points.count && !any; i++) {
+        any = rate_of(run, &run->points.point[i]) < rates_of(run, &run->points.point[i]).least;
     }
-    sprag_contact_frame(l->jacobian[0], any, contact.frame);
-    return contact;
+    return any;
 }
 
-static sprag_row row_of(const advance_constraint *l)
+void advance_raise_dip(advance_run *run, advance_point *point, double lowest)
 {
-    sprag_row row = {.body = {l->body[0], l->body[1]}, .bias = l->wanted, .lo = l->lo, .hi = l->hi};
-    memcpy(row.jacobian, l->jacobian, sizeof row.jacobian);
-    return row;
+    double step = run->attempt.length, deficit = fmin(run->target, point->gap) - lowest;
+    double rate = fmax(rates_of(run, point).target, rate_of(run, point) + fmax(deficit, 0) / step);
+    point->dip = fmax(0, rate * step - fmin(run->target - point->gap, 0));
 }
 
-// All constraints at once, from the motion before the projection and no forces: from those of the
-// round before, which lack the new constraints, Newton's method mostly ends without a root. Those
-// along normals are contacts: the solver brings rows of one sign to a root only where they are few.
-// false: it has failed, and nothing is changed.
-static bool solve_directly(advance_projection *p)
+// Sweeps take too long along chains and round loops of joints.
+sprag_result advance_project(advance_run *run, bool *moved)
 {
-    advance_run *run = p->run;
-    sprag_scratch *scratch = run->solving;
     const int bodies = run->frame->bodies;
-    const double step = run->attempt.length;
-    sprag_body *body = SPRAG_TAKE(scratch, bodies, sprag_body);
-    sprag_row *row = SPRAG_TAKE_RAW(scratch, p->constraints, sprag_row);
-    sprag_contact *contact = SPRAG_TAKE_RAW(scratch, p->constraints, sprag_contact);
-    sprag_solution to = {.velocity = SPRAG_TAKE(scratch, bodies, double[6]),
-                         .contact_force = SPRAG_TAKE(scratch, p->constraints, double[6]),
-                         .row_force = SPRAG_TAKE(scratch, p->constraints, double)};
-    double left = run->work_left;
-    sprag_stribeck_options options = run->options->solver;
-    options.work_left = &left;
-    if (scratch->failed) {
-        return false;
+    const sprag_scratch before = *run->solving;
+    advance_rates r;
+    double farthest = 0, v[6];
+    memset(moved, 0, (size_t)bodies * sizeof *moved);
+    if (!advance_falls_short(run)) {
+        return SPRAG_OK;
+    }
+    if (!advance_take_rates(run, run->frame->contacts + run->points.count, &r)) {
+        return SPRAG_NO_MEMORY;
     }
     for (int i = 0; i < bodies; i++) {
-        body[i].mass = run->frame->body[i].mass;
-        memcpy(body[i].inertia, run->inertia[i], sizeof body[i].inertia);
-        memcpy(body[i].velocity, p->solved[i], sizeof body[i].velocity);
-        memcpy(body[i].free_velocity, p->solved[i], sizeof body[i].free_velocity);
+        advance_motion_of(run, i, v);
+        advance_start_rates(&r, i, v);
+        farthest = fmax(farthest, energy_speed(run, i, v));
     }
-    sprag_problem problem = {
-        .step = step, .bodies = bodies, .body = body, .contact = contact, .row = row};
-    for (int i = 0; i < p->constraints; i++) {
-        const advance_constraint *l = &p->constraint[i];
-        if (l->presses) {
-            contact[problem.contacts++] = contact_of(l);
-        } else {
-            row[problem.rows++] = row_of(l);
-        }
+    advance_keep_rates(run, &r);
+    for (int i = 0; i < run->points.count; i++) {
+        const advance_point *point = &run->points.point[i];
+        add_rate(run, point, rates_of(run, point).target, &r);
     }
-    sprag_result result = sprag_stribeck_solve(&problem, &options, scratch, &to, NULL);
-    advance_spend(run, run->work_left - left);
-    if (result != SPRAG_OK) {
-        return false;
+    farthest += advance_farther * run->options->epsilon / run->attempt.length;
+    sprag_result result =
+        solve_changes(run, &r, run->rows.count > 0 ? 0 : ADVANCE_SWEEPS / 2, farthest);
+    for (int i = 0; i < bodies && result == SPRAG_OK; i++) {
+        double *to = run->attempt.motion[i].velocity;
+        add_scaled(r.solution.velocity[i], 1, r.body[i].velocity, 6);
+        moved[i] = memcmp(to, r.solution.velocity[i], sizeof v) != 0;
+        memcpy(to, r.solution.velocity[i], sizeof v);
     }
-    for (int i = 0; i < bodies; i++) {
-        double *v = run->attempt.motion[i].velocity;
-        p->moved[i] |= memcmp(v, to.velocity[i], sizeof to.velocity[i]) != 0;
-        memcpy(v, to.velocity[i], sizeof to.velocity[i]);
-    }
-    for (int i = 0, contacts = 0, rows = 0; i < p->constraints; i++) {
-        advance_constraint *l = &p->constraint[i];
-        l->force = step * (l->presses ? to.contact_force[contacts++][0] : to.row_force[rows++]);
-        l->queued = false;
-    }
-    p->waiting = 0;
-    return true;
-}
-
-// Along chains and round loops of joints relaxation takes too long, and what its tolerance leaves
-// adds up.
-void advance_project(advance_projection *p)
-{
-    bool jointed = p->run->rows.count > 0;
-    const sprag_scratch before = *p->run->solving;
-    bool solved = jointed && solve_directly(p);
-    sprag_scratch_release(p->run->solving, &before);
-    if (!solved) {
-        relax_queue(p);
-    }
-    restrain(p);
-    advance_spend(p->run, ADVANCE_RATE_WORK * (double)p->rates);
-    p->budget -= p->rates;
-    p->rates = 0;
+    sprag_scratch_release(run->solving, &before);
+    return result;
 }

@@ -39,11 +39,11 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
 }
 
 sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *problem, bool warm,
-                                    bool exactly, sprag_memory *memory, sprag_solution *solution,
+                                    int sweeps, sprag_memory *memory, sprag_solution *solution,
                                     sprag_stats *stats)
 {
-    bool coarse = advance_event_work_is_spent(run) && !exactly;
-    const double given = run->work_left - (coarse || exactly ? 0 : advance_reserved_work(run));
+    bool coarse = advance_event_work_is_spent(run) && sweeps > 0;
+    const double given = run->work_left - (coarse || sweeps == 0 ? 0 : advance_reserved_work(run));
     double left = given;
     sprag_stribeck_options options = run->options->solver;
     options.warm = warm;
@@ -51,7 +51,7 @@ sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *probl
     options.memory = memory;
     if (coarse) {
         options.exact = false;
-        options.sweeps = ADVANCE_SWEEPS;
+        options.sweeps = sweeps;
     }
     if (coarse && run->settling && memory) { // the push has no friction
         options.settled_work = advance_settled_work;
@@ -60,7 +60,6 @@ sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *probl
     sprag_result result = sprag_stribeck_solve(problem, &options, run->solving, solution, stats);
     sprag_scratch_release(run->solving, &before);
     advance_spend(run, given - left);
-    run->stats->solves++;
     return result;
 }
 
@@ -152,14 +151,12 @@ static void keep_solution(advance_run *run, const advance_problem *p)
     }
 }
 
-void advance_set_motion_of(advance_run *run, int body)
+void advance_motion_of(const advance_run *run, int body, double v[6])
 {
-    sprag_motion *motion = &run->attempt.motion[body];
-    motion->pose = run->frame->body[body].pose;
-    memcpy(motion->velocity, run->attempt.velocity[body], sizeof motion->velocity);
-    add_scaled(motion->velocity, -1, run->attempt.lag[body], 6);
+    memcpy(v, run->attempt.velocity[body], sizeof run->attempt.velocity[body]);
+    add_scaled(v, -1, run->attempt.lag[body], 6);
     if (run->push.acts) {
-        add_scaled(motion->velocity, 1, run->push.velocity[body], 6);
+        add_scaled(v, 1, run->push.velocity[body], 6);
     }
 }
 
@@ -217,7 +214,8 @@ static sprag_result solve_once(advance_run *run, advance_problem *p, sprag_stats
         memcpy(p->solution.velocity, run->attempt.velocity,
                (size_t)run->frame->bodies * sizeof *run->attempt.velocity);
     }
-    return advance_solve_contacts(run, &p->problem, run->attempt.has_guess, false,
+    run->stats->solves++;
+    return advance_solve_contacts(run, &p->problem, run->attempt.has_guess, ADVANCE_SWEEPS,
                                   &run->frame->memory, &p->solution, stats);
 }
 
@@ -325,7 +323,8 @@ sprag_result advance_solve(advance_run *run, double step)
         run->push.acts = true;
     }
     for (int i = 0; i < run->frame->bodies; i++) {
-        advance_set_motion_of(run, i);
+        run->attempt.motion[i].pose = run->frame->body[i].pose;
+        advance_motion_of(run, i, run->attempt.motion[i].velocity);
     }
     return SPRAG_OK;
 }
