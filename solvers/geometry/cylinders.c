@@ -82,7 +82,8 @@ static int active_bits(const sprag_slab_hull *h, const search *all, double sign)
 }
 
 // Lists the sets of up to three vertices of a hull, likely ones first: for a cylinder the cap in
-// front, then its side; for other cores the largest sets first. sign: 1 for core 0, -1 for core 1.
+// front, then its side, or first its side where the guess is across its axis; for other cores the
+// largest sets first. sign: 1 for core 0, -1 for core 1.
 // bits: vertices that may be active.
 static int likely_features(const sprag_slab_hull *h, const double guess[3], double sign, int bits,
                            sprag_slab_feature found[SUBSETS_MAX])
@@ -90,8 +91,9 @@ static int likely_features(const sprag_slab_hull *h, const double guess[3], doub
     int count = 0;
     bool round = h->radius > 0;
     int last = round && sign * dot3(guess, h->at[1]) < sign * dot3(guess, h->at[0]);
+    bool caps = round && fabs(dot3(guess, h->axis)) > SPRAG_SLAB_ACROSS;
     for (int k = 0; k < 3; k++) {
-        int size = round ? k + 1 : 3 - k;
+        int size = caps ? k + 1 : 3 - k;
         for (int i = 1; i < 1 << h->count; i++) {
             int set = last ? (1 << h->count) - i : i; // two caps: the one in front first
             if (__builtin_popcount((unsigned)set) == size && !(set & ~bits)) {

@@ -73,6 +73,10 @@ enum { SPRAG_SLAB_STALLS = 6, SPRAG_SLAB_STALLS_INSIDE = 2 };
 // GJK's and EPA's accuracy.
 enum { SPRAG_SLAB_RESTARTS = 2, SPRAG_SLAB_CUTS = 32 };
 
+// Cosine of the first guess with a cylinder's axis up to which its side is tried before its caps.
+// Whichever is tried first, the search ends at the same slab.
+#define SPRAG_SLAB_ACROSS 0.1
+
 // rad from the axis of a cylinder. Normals that are nearer than NEAR_AXIS are tried across the
 // axis, from CROSS down to CROSS_LEAST. A normal nearer than AT_AXIS is the axis: a cap's slab.
 #define SPRAG_SLAB_NEAR_AXIS 1e-3
