@@ -123,7 +123,8 @@ static void add_geom(hostile *h, dBodyID body, double size)
     dGeomSetBody(geom, body);
 }
 
-// Triangles anywhere, some with no area, some twice or with both faces.
+// Triangles anywhere, some with no area, some twice or with both faces. ODE's preprocessing ends the
+// program where there are more vertices than edges.
 static dGeomID make_mesh(hostile *h, double size)
 {
     form *f = &h->form[h->forms++];
@@ -145,7 +146,6 @@ static dGeomID make_mesh(hostile *h, double size)
     f->mesh = dGeomTriMeshDataCreate();
     dGeomTriMeshDataBuildSingle(f->mesh, f->vertex, sizeof f->vertex[0], vertices, f->triangle,
                                 3 * triangles, sizeof f->triangle[0]);
-    dGeomTriMeshDataPreprocess2(f->mesh, 1U << dTRIDATAPREPROCESS_BUILD_FACE_ANGLES, NULL);
     return dCreateTriMesh(h->space, f->mesh, NULL, NULL, NULL);
 }
 
