@@ -74,7 +74,10 @@ static sprag_result find_gap(advance_run *run, int pair, double reach, double ma
     const sprag_gap_query query = {reach, margin};
     sprag_result result = sprag_gap_find(near->shape, near->pose, &query,
                                          memory ? &memory->gap : NULL, &near->gap, manifold);
+    const bool polytope =
+        near->shape[0]->kind == SPRAG_POLYTOPE || near->shape[1]->kind == SPRAG_POLYTOPE;
     advance_spend(run, near->gap.work);
+    run->work_left -= polytope ? ADVANCE_POLYTOPE_WORK : 0;
     if (result != SPRAG_BAD_PROBLEM && near->triangle >= 0) {
         sprag_gap_by_front(near->shape, near->pose, near->triangle, false, margin, &near->gap,
                            manifold);

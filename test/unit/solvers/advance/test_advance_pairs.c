@@ -169,6 +169,23 @@ static void add_sheet(scene *s, int body, bool down, sheet *of)
     }
 }
 
+// What a frame may take in all is less by the gaps of 256 pairs of triangles.
+START_TEST(gaps_of_triangles_are_work)
+{
+    static sheet lower, upper;
+    const double inertia[3] = {1, 1, 1};
+    scene *s = open_scene(0.5);
+    add_sheet(s, SPRAG_STATIC, false, &lower);
+    add_body(s, 1, inertia, 0, 0, 5, box_of(1, 1, 1));
+    s->colliders--;
+    add_sheet(s, 0, true, &upper);
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    run(s, 1);
+    ck_assert_double_gt(s->stats.work, TURNS * TURNS * 20 / s->options.work);
+    close_scene(s);
+}
+END_TEST
+
 // Each triangle of the one touches all of the other. The two touch in a few points, and once.
 START_TEST(two_meshes_touch_in_a_few_points)
 {
@@ -207,6 +224,6 @@ int main(void)
               {unasked_pairs_pass, 1}, {is_asked_at_the_touch, COUNT(falls)},
               {only_friction_against_turning_has_rows, 4});
     ADD_TESTS(suite, "faces", {rounding_chooses_no_face, 2}, {boxes_slide_over_seams, 4},
-              {two_meshes_touch_in_a_few_points, 1});
+              {two_meshes_touch_in_a_few_points, 1}, {gaps_of_triangles_are_work, 1});
     return run_suite(suite);
 }
