@@ -231,7 +231,7 @@ static void set_pairs(group *g, const members *m, int leader)
     g->frame.pairs = pairs;
     g->frame.colliders = 2 * pairs;
     g->frame.pair = g->pair = SPRAG_TAKE_RAW(scratch, pairs, sprag_pair);
-    g->frame.collider = g->collider = SPRAG_TAKE_RAW(scratch, 2 * pairs, sprag_collider);
+    g->frame.collider = g->collider = SPRAG_TAKE_RAW(scratch, g->frame.colliders, sprag_collider);
     g->source = SPRAG_TAKE_RAW(scratch, pairs, const ode_pair *);
     for (int i = 0; i < pairs && !scratch->failed; i++) {
         set_pair(g, i, &s->pairs.pair[of[i]]);

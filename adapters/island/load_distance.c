@@ -71,12 +71,11 @@ static sprag_row row_across(const ode_problem *pulled, int of, dVector3 anchor[2
     return row;
 }
 
-// The length of a distance under tension (N), its anchors, and two directions across it; 0: none.
-static double find_distance(const ode_problem *pulled, int of, double tension, dVector3 anchor[2],
-                            double t[2][3])
+// The length of a distance, its anchors, and two directions across it; 0: none.
+static double find_distance(const ode_problem *pulled, int of, dVector3 anchor[2], double t[2][3])
 {
     double u[3];
-    if (!(tension > 0) || !sprag_ode_distance_anchors(pulled->row_joint[of], anchor)) {
+    if (!sprag_ode_distance_anchors(pulled->row_joint[of], anchor)) {
         return 0;
     }
     subtract3(anchor[0], anchor[1], u);
@@ -118,7 +117,7 @@ static void stiffen_distance(ode_problem *pulled, const ode_warm_start *warm_sta
 {
     dVector3 anchor[2];
     double t[2][3], tension = -pulled->row[of].guess, step = pulled->problem.step, before;
-    double length = find_distance(pulled, of, tension, anchor, t), square = 0;
+    double length = find_distance(pulled, of, anchor, t), square = 0;
     if (length == 0) {
         return;
     }
@@ -166,7 +165,7 @@ static bool has_grown(const ode_problem *pulled, int of, double added)
 {
     dVector3 anchor[2];
     double t[2][3], tension = -pulled->solution.row_force[of], step = pulled->problem.step;
-    double length = find_distance(pulled, of, tension, anchor, t);
+    double length = find_distance(pulled, of, anchor, t);
     if (pulled->row[of].guess == 0 || length == 0) {
         return false;
     }

@@ -113,7 +113,7 @@ static bool fill(sprag_blocks *blocks, const int *start, const int *neighbour, i
     }
     int end = 0;
     for (int k = 0; k < n; k++) {
-        if (room - end < n - k) { // column k has at most n - k rows
+        if (room - end < n) { // a column has fewer rows
             room = 2 * room + n;
             int *bigger = SPRAG_TAKE(scratch, room, int);
             if (!bigger) {

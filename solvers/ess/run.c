@@ -20,11 +20,11 @@ void sprag_ess_end(sprag_ess_run *run, sprag_ess_stop stop, int guard, const cha
     if (run->message && run->message_size > 0) {
         va_list args;
         va_start(args, format);
-        int length = vsnprintf(run->message, (size_t)run->message_size, format, args);
+        const size_t size = (size_t)run->message_size,
+                     length = (size_t)vsnprintf(run->message, size, format, args);
         va_end(args);
-        if (length >= 0 && length < run->message_size) {
-            snprintf(run->message + length, (size_t)(run->message_size - length), ", at %g s",
-                     run->time);
+        if (length < size) {
+            snprintf(run->message + length, size - length, ", at %g s", run->time);
         }
     }
 }

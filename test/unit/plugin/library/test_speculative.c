@@ -514,6 +514,50 @@ START_TEST(contacts_may_act_on_other_bodies)
 }
 END_TEST
 
+static void change(dGeomID geom, int what)
+{
+    dBodyID body = dGeomGetBody(geom);
+    switch (what) {
+    case 0:
+        dGeomGetClass(geom) == dBoxClass ? dGeomBoxSetLengths(geom, 0.24, 0.2, 0.2)
+                                         : dGeomSphereSetRadius(geom, 0.12);
+        break;
+    case 1:
+        dBodySetPosition(body, 0.81, 0, 0);
+        break;
+    case 2:
+        dBodySetLinearVel(body, -11, 0, 0);
+        break;
+    case 3:
+        dGeomSetOffsetPosition(geom, 0.02, 0, 0);
+        break;
+    }
+}
+
+// A program may change what it has asked about and ask again: a ball, or a box, that flies at a
+// wall becomes larger, is moved or turns back.
+START_TEST(geoms_may_change_between_calls)
+{
+    static const double gap[] = {0.03, 0.04, 0.05, 0.03};
+    const int what = _i / 2;
+    dContactGeom contact[8];
+    scene s = open_scene(speculative, 0);
+    dGeomID wall = dCreateBox(s.space, 0.1, 2, 2),
+            geom = _i % 2 ? dCreateBox(s.space, 0.2, 0.2, 0.2) : dCreateSphere(s.space, 0.1);
+    dGeomSetPosition(wall, 1, 0, 0);
+    dBodyID body = add(&s, geom, -5, 0, 0);
+    dWorldStep(s.world, 0.01); // so that its length is known
+    dBodySetPosition(body, 0.8, 0, 0);
+    dBodySetLinearVel(body, 11, 0, 0);
+    ck_assert_int_gt(dCollide(geom, wall, 8, contact, sizeof *contact), 0);
+    ck_assert_double_eq_tol(contact[0].depth, -0.05, 1e-12);
+    change(geom, what);
+    ck_assert_int_eq(dCollide(geom, wall, 8, contact, sizeof *contact) > 0, what != 2);
+    ck_assert_double_eq_tol(contact[0].depth, -gap[what], 1e-12);
+    close_scene(&s);
+}
+END_TEST
+
 // The step may look ahead of the contacts of a geom that the program has destroyed since, by itself
 // or with its space, before this step or before the second one of the same contacts.
 START_TEST(geoms_may_be_destroyed_before_the_step)
@@ -645,8 +689,8 @@ int main(void)
         {balls_never_pass_a_spinning_rod, 3}, {a_turning_spike_takes_a_ball_along, 2},
         {marbles_never_pass_a_mesh, 4}, {tilted_boxes_fall_flat, 2}, {pucks_pass_walls, 3},
         {steps_up_are_met, 3}, {a_negative_depth_is_no_gap_without_the_option, 1},
-        {contacts_may_act_on_other_bodies, 1}, {geoms_may_be_destroyed_before_the_step, 4},
-        {all_pairs_of_ode_are_offered, 8});
+        {contacts_may_act_on_other_bodies, 1}, {geoms_may_change_between_calls, 8},
+        {geoms_may_be_destroyed_before_the_step, 4}, {all_pairs_of_ode_are_offered, 8});
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, flat_ground_has_no_bumps, FLUSH, MESH + 1);
     return run_suite(suite);

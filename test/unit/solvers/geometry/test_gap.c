@@ -287,16 +287,82 @@ START_TEST(edges_that_are_nearly_parallel_count)
 }
 END_TEST
 
+// ---- size: a power of two times as large, all lengths are so to the last bit
+
+static void scale(double *x, int count, int exponent)
+{
+    for (int i = 0; i < count; i++) {
+        x[i] = ldexp(x[i], exponent);
+    }
+}
+
+static void scale_thing(const thing *t, int exponent, solid *s, thing *scaled)
+{
+    *scaled = *t;
+    scale(&scaled->shape.radius, 1, exponent);
+    scale(scaled->shape.half, 3, exponent);
+    scale(scaled->pose.position, 3, exponent);
+    if (t->shape.kind == SPRAG_POLYTOPE) {
+        *s = *t->s;
+        scale(s->vertex[0], 3 * VERTICES_MAX, exponent);
+        s->polytope.vertex = (const double(*)[3])s->vertex;
+        scaled->shape.polytope = &s->polytope;
+    }
+}
+
+START_TEST(small_and_large_shapes_are_alike)
+{
+    static thing t[2], scaled[2];
+    static solid s[2];
+    dice = 83;
+    for (int i = 0; i < 20000; i++) {
+        const int exponent = i % 2 ? 20 : -20;
+        const sprag_gap_query query = {i % 3 ? INFINITY : 0.1, between(0, 0.1)},
+                              alike = {ldexp(query.reach, exponent), ldexp(query.margin, exponent)};
+        sprag_gap gap[2];
+        sprag_manifold manifold[2];
+        const sprag_shape *shape[2][2];
+        const sprag_pose *pose[2][2];
+        for (int side = 0; side < 2; side++) {
+            make_thing(&t[side], (sprag_shape_kind)pick(SPRAG_PLANE + side));
+        }
+        put_near(t, 1);
+        for (int side = 0; side < 2; side++) {
+            scale_thing(&t[side], exponent, &s[side], &scaled[side]);
+            shape[0][side] = &t[side].shape, pose[0][side] = &t[side].pose;
+            shape[1][side] = &scaled[side].shape, pose[1][side] = &scaled[side].pose;
+        }
+        memset(gap, 0, sizeof gap);
+        memset(manifold, 0, sizeof manifold);
+        ck_assert_int_eq(sprag_gap_find(shape[0], pose[0], &query, NULL, &gap[0], &manifold[0]),
+                         sprag_gap_find(shape[1], pose[1], &alike, NULL, &gap[1], &manifold[1]));
+        scale(&gap[0].distance, 1, exponent);
+        scale(&gap[0].error, 1, exponent);
+        scale(*gap[0].point, 6, exponent);
+        scale(manifold[0].gap, SPRAG_MANIFOLD_MAX, exponent);
+        scale(**manifold[0].point, 6 * SPRAG_MANIFOLD_MAX, exponent);
+        ck_assert_double_eq(gap[1].distance, gap[0].distance);
+        ck_assert_double_eq(gap[1].error, gap[0].error);
+        ck_assert_mem_eq(gap[1].normal, gap[0].normal, sizeof gap[0].normal);
+        ck_assert_mem_eq(gap[1].point, gap[0].point, sizeof gap[0].point);
+        ck_assert_int_eq(gap[1].work, gap[0].work);
+        ck_assert_int_eq(manifold[1].count, manifold[0].count);
+        ck_assert_mem_eq(manifold[1].gap, manifold[0].gap, sizeof manifold[0].gap);
+        ck_assert_mem_eq(manifold[1].point, manifold[0].point, sizeof manifold[0].point);
+    }
+}
+END_TEST
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
     Suite *suite = suite_create("gap");
-    TCase *exact = ADD_TESTS(suite, "exact", {ties_have_a_normal_too, 1},
-                             {shapes_without_extent_are_points_edges_or_faces, 1},
-                             {numbers_that_are_not_finite_are_refused, 1},
-                             {memory_does_not_change_the_answer, 1}, {reach_gives_a_bound, 1},
-                             {triangles_in_closed_form_are_as_far_as_by_search, 1},
-                             {edges_that_are_nearly_parallel_count, 1});
+    TCase *exact = ADD_TESTS(
+        suite, "exact", {ties_have_a_normal_too, 1},
+        {shapes_without_extent_are_points_edges_or_faces, 1},
+        {numbers_that_are_not_finite_are_refused, 1}, {memory_does_not_change_the_answer, 1},
+        {reach_gives_a_bound, 1}, {triangles_in_closed_form_are_as_far_as_by_search, 1},
+        {edges_that_are_nearly_parallel_count, 1}, {small_and_large_shapes_are_alike, 1});
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
     return run_suite(suite);
 }

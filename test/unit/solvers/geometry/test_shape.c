@@ -158,14 +158,32 @@ START_TEST(search_along_links_agrees_with_search_of_all_vertices)
         ck_assert_int_eq(m.count, 4);
         ck_assert_double_eq_tol(area_of(&m, gap.normal), 1, 1e-14);
     }
-    // A corner that no face has, a face that is missing, a dent: no links.
+    // A corner that no face has, a face that is missing: no links.
     sprag_polytope open = field.bare;
     open.faces--;
     sprag_polytope_link(&open, field.links);
     ck_assert(!open.links.first);
-    ball.vertex[40][2] *= 1 - 1e-9;
-    sprag_polytope_link(&ball.bare, ball.links);
-    ck_assert(!ball.bare.links.first);
+}
+END_TEST
+
+// A ball of any size has links, and one with a dent of a billionth of it has none.
+START_TEST(links_know_no_size)
+{
+    static double vertex[BALL_VERTICES][3];
+    make_ball();
+    for (int i = 0; i < 6; i++) {
+        const bool dent = i % 2;
+        sprag_polytope p = ball.bare;
+        for (int v = 0; v < BALL_VERTICES; v++) {
+            for (int k = 0; k < 3; k++) {
+                vertex[v][k] = ldexp(ball.vertex[v][k], 30 * (i / 2 - 1));
+            }
+        }
+        vertex[40][2] *= dent ? 1 - 1e-9 : 1;
+        p.vertex = (const double(*)[3])vertex;
+        sprag_polytope_link(&p, ball.links);
+        ck_assert_int_eq(p.links.first != NULL, !dent);
+    }
 }
 END_TEST
 
@@ -223,8 +241,8 @@ int main(void)
     Suite *suite = suite_create("shape");
     TCase *exact =
         ADD_TESTS(suite, "exact", {search_along_links_agrees_with_search_of_all_vertices, 1},
-                  {any_vector_has_a_unit_vector_across, 1}, {no_turn_is_the_identity, 1},
-                  {width_is_the_least_across_a_face, 1});
+                  {links_know_no_size, 1}, {any_vector_has_a_unit_vector_across, 1},
+                  {no_turn_is_the_identity, 1}, {width_is_the_least_across_a_face, 1});
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
     return run_suite(suite);
 }
