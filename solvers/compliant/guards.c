@@ -203,6 +203,24 @@ static void add_guard(compliant_run *run, int pair)
     guards->pairs++;
 }
 
+// Friction that the normal force does not bound acts as soon as a spring overlaps. What falls past
+// a wall, which it overlaps by rounding, is not braked: pairs whose springs push with nothing yet
+// count as apart.
+static void set_rounding_apart(compliant_run *run, int guard)
+{
+    const compliant_law *law = &run->guards.law[guard];
+    const sprag_friction *slide = &compliant_surface(run, guard)->slide;
+    if (!compliant_acts(law) || !(law->stiffness > 0) || !(slide->force[0] || slide->force[1])) {
+        return;
+    }
+    double least = COMPLIANT_IMPACT_SPEED_MIN * run->sizes.fastest; // m/s
+    double depth = least * law->effective_mass / (law->stiffness * run->frame->step);
+    if (fabs(run->guards.gap[guard]) <= depth) {
+        run->guards.label[guard] = 0;
+        run->guards.overlap[guard] = depth;
+    }
+}
+
 // Asks the caller about pairs that overlap from the start; about others when they touch.
 void compliant_find_guards(compliant_run *run)
 {
@@ -225,6 +243,7 @@ void compliant_find_guards(compliant_run *run)
         if (flies || compliant_is_rigid(run, g)) {
             guards->label[g] = 0; // until compliant_impact decides
         }
+        set_rounding_apart(run, g);
     }
     for (int s = 0; s < run->stops; s++) {
         guards->ends_integration[guards->pairs + s] = true;

@@ -182,20 +182,23 @@ START_TEST(friction_of_a_force)
 }
 END_TEST
 
-// Beside one wall or two, with friction that no normal force bounds. What does not push has none.
+// Beside one wall or two, with friction that no normal force bounds, of rigid contacts and of
+// springs. What does not push has none.
 START_TEST(walls_do_not_brake_what_falls)
 {
-    static const double gaps[] = {0, 1e-9, 1e-7, 1e-5}, bounds[] = {1, INFINITY};
-    for (int k = 0; k < 4 * 2 * 2; k++) {
+    static const double gaps[] = {0, 1e-9, 1e-7, 1e-5}, bounds[] = {1, INFINITY, 1};
+    for (int k = 0; k < 4 * 3 * 2; k++) {
         const double gap = gaps[k % 4];
-        if (k / 8 && gap == 0 && _i / STEPS == HEIGHTFIELD) {
+        if (k / 12 && gap == 0 && _i / STEPS == HEIGHTFIELD) {
             continue; // its rounding squeezes the box
         }
-        scene s = open_scene(steps[_i % STEPS], bounds[k / 4 % 2], 0);
+        scene s = open_scene(steps[_i % STEPS], bounds[k / 4 % 3], 0);
         dWorldSetGravity(s.world, G, 0, 0);
-        s.surface.mode = 0;
+        s.surface.mode = k / 4 % 3 == 2 ? dContactSoftCFM | dContactSoftERP : 0;
+        s.surface.soft_cfm = 1e-3;
+        s.surface.soft_erp = 0.5;
         s.floor = add_floor(s.space, _i / STEPS);
-        if (k / 8) {
+        if (k / 12) {
             dCreatePlane(s.space, 0, 0, -1, -0.2 - 2 * gap);
         }
         dBodyID box = add_box(&s, 0.2, 0.2, 0.2, 0, 0.1 + gap);
