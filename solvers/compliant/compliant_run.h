@@ -136,6 +136,10 @@ typedef struct compliant_held {
     double (*velocity)[3];  // m/s, along the frame
     double (*rate)[3];      // m/s^2, of it without accelerations
     double (*force)[6];     // N, N m, as of sprag_solution
+    int kept;               // points that hold until they push no more, in the order of guards; by
+                            // compliant_set_held_pairs and compliant_keep_held
+    int *kept_guard;        // kept points
+    double (*kept_arm)[3];  // likewise: m, from the centre of the first body
     int row_guesses;        // active rows at the last evaluation
     double *row_guess;      // N, N m, their forces
     bool observed;          // evaluations leave no guesses: f must not depend on who looks at it
@@ -410,6 +414,8 @@ bool compliant_hold(compliant_run *run, const double *x, const double *label, do
 // Sets the pairs that hold at state.x: until the next event no other ones do, but triangles onto
 // which the same body rolls from one of the same mesh.
 void compliant_set_held_pairs(compliant_run *run);
+// At the end of a step: keeps the points that pushed at the last evaluation of f.
+void compliant_keep_held(compliant_run *run);
 // Pairs that bounce, and do not hold at state.x, become unknown, as the implicit step needs them.
 void compliant_release_flying(compliant_run *run);
 // Adds the impulses over a time (s) of the points that held at the last evaluation of f.

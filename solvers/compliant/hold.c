@@ -34,6 +34,11 @@ typedef struct solve {
     sprag_solution solution;
 } solve;
 
+static double span_of(const compliant_run *run)
+{
+    return run->frame->step / COMPLIANT_CATCH_UP;
+}
+
 // ---- points
 
 bool compliant_allocate_held(compliant_run *run)
@@ -44,6 +49,8 @@ bool compliant_allocate_held(compliant_run *run)
     room = room < COMPLIANT_HELD_MAX ? room : COMPLIANT_HELD_MAX;
     held->contact = SPRAG_TAKE_RAW(s, room, sprag_contact);
     held->guard = SPRAG_TAKE_RAW(s, room, int);
+    held->kept_guard = SPRAG_TAKE_RAW(s, room, int);
+    held->kept_arm = SPRAG_TAKE_RAW(s, room, *held->kept_arm);
     held->of = SPRAG_TAKE_RAW(s, room, int);
     held->velocity = SPRAG_TAKE_RAW(s, room, *held->velocity);
     held->rate = SPRAG_TAKE_RAW(s, room, *held->rate);
@@ -111,8 +118,67 @@ static void remember(sprag_pair_memory *memory, const sprag_contact *contact, co
     }
 }
 
-// Adds the points of a pair that touch and neither approach nor separate faster than `most` (m/s).
-static void add_points(const solve *s, int guard, double touch, double most)
+static void keep(compliant_held *held, int i)
+{
+    const sprag_contact *c = &held->contact[i];
+    held->kept_guard[held->kept] = held->guard[i];
+    memcpy(held->kept_arm[held->kept++], c->arm[0], sizeof *held->kept_arm);
+}
+
+void compliant_keep_held(compliant_run *run)
+{
+    run->held.kept = 0;
+    for (int i = 0; i < run->held.points; i++) {
+        if (run->held.force[i][0] > 0) {
+            keep(&run->held, i);
+        }
+    }
+}
+
+// Keeps the points that pushed at the end of the last frame.
+static void recall_kept(compliant_run *run)
+{
+    compliant_held *held = &run->held;
+    held->kept = 0;
+    for (int g = 0; g < run->guards.pairs; g++) {
+        const sprag_pair_memory *memory = compliant_pair(run, g)->memory;
+        for (int i = 0; memory && i < memory->count && held->kept < COMPLIANT_HELD_MAX; i++) {
+            if (norm3(memory->point[i].force) > 0) {
+                held->kept_guard[held->kept] = g;
+                memcpy(held->kept_arm[held->kept++], memory->point[i].at, sizeof *held->kept_arm);
+            }
+        }
+    }
+}
+
+// Marks the points of a contact that are nearest to the kept ones of its pair, from `first` on.
+static void find_kept(const compliant_run *run, int guard, int first, const compliant_contact *c,
+                      bool *is_kept)
+{
+    const compliant_held *held = &run->held;
+    const sprag_pose *pose = &run->state.pose[compliant_body(run, guard, 0)];
+    memset(is_kept, 0, SPRAG_MANIFOLD_MAX * sizeof *is_kept);
+    for (int k = first; k < held->kept && held->kept_guard[k] == guard && c->count > 0; k++) {
+        double least = INFINITY, arm[3], apart[3];
+        int nearest = 0;
+        for (int i = 0; i < c->count; i++) {
+            subtract3(c->at[i], pose->position, arm);
+            subtract3(arm, held->kept_arm[k], apart);
+            nearest = dot3(apart, apart) < least ? i : nearest;
+            least = fmin(least, dot3(apart, apart));
+        }
+        is_kept[nearest] = true;
+    }
+}
+
+// Limits of the points that hold.
+typedef struct limits {
+    double touch, reach;     // m, gap; of points that are kept
+    double most, kept_speed; // m/s, of approach and separation; of points that are kept
+} limits;
+
+// Adds the points of a pair that hold. kept: the first that it keeps.
+static void add_points(const solve *s, int guard, int kept, const limits *limits)
 {
     compliant_run *run = s->run;
     compliant_held *held = &run->held;
@@ -120,11 +186,12 @@ static void add_points(const solve *s, int guard, double touch, double most)
     const compliant_law *law = &run->guards.law[guard];
     const int first = held->points;
     compliant_contact c;
-    compliant_find_points(run, s->x, guard, touch, &c);
-    bool rates = false;
+    bool rates = false, is_kept[SPRAG_MANIFOLD_MAX];
+    compliant_find_points(run, s->x, guard, limits->reach, &c);
+    find_kept(run, guard, kept, &c, is_kept);
     for (int i = 0; i < c.count && held->points < COMPLIANT_HELD_MAX; i++) {
         sprag_contact *to = &held->contact[held->points];
-        if (!(c.depth[i] >= -touch) || !(c.share[i] > 0)) {
+        if (!(c.depth[i] >= -(is_kept[i] ? limits->reach : limits->touch)) || !(c.share[i] > 0)) {
             continue;
         }
         sprag_pair_contact(run->frame, compliant_pair(run, guard), c.at[i], c.gap.normal, to);
@@ -142,6 +209,7 @@ static void add_points(const solve *s, int guard, double touch, double most)
         }
         double wanted = fmin(law->recovery * c.depth[i], run->frame->recovery_speed);
         to->bias = wanted + surface->velocity_normal;
+        double most = is_kept[i] ? limits->kept_speed : limits->most;
         if (fabs(u[0] - surface->velocity_normal) > most + 2 * fabs(wanted)) {
             continue;
         }
@@ -157,18 +225,28 @@ static void add_points(const solve *s, int guard, double touch, double most)
     }
 }
 
-// all: of all pairs; else of those that hold.
+// all: of all pairs, at an event; else of those that hold. What pushes while it separates is not
+// dropped where it ceases to touch, for its force would jump: it is followed as far as its speed
+// leads until that has decayed.
 static void find_points(const solve *s, bool all)
 {
     compliant_run *run = s->run;
-    double touch = compliant_touch_distance(run);
-    double most = (all ? 1 : COMPLIANT_REST_WIDENING) * compliant_rest_speed(run);
+    const compliant_held *held = &run->held;
+    const double rest = compliant_rest_speed(run), between = COMPLIANT_REST_WIDENING * rest;
+    limits limits = {.touch = compliant_touch_distance(run),
+                     .most = all ? rest : between,
+                     .kept_speed = all ? rest : INFINITY};
     run->held.points = 0;
     compliant_measure_motion(run, s->x);
-    for (int g = 0; g < run->guards.pairs; g++) {
-        if (compliant_is_rigid(run, g) && (all || run->held.pair[g]) &&
-            !(compliant_gap_bound(run, g) > touch)) {
-            add_points(s, g, touch, most);
+    for (int g = 0, kept = 0; g < run->guards.pairs; g++) {
+        while (kept < held->kept && held->kept_guard[kept] < g) {
+            kept++;
+        }
+        bool keeps = kept < held->kept && held->kept_guard[kept] == g;
+        limits.reach = limits.touch + (keeps ? between * s->span : 0);
+        if (compliant_is_rigid(run, g) && (all || held->pair[g]) &&
+            !(compliant_gap_bound(run, g) > limits.reach)) {
+            add_points(s, g, kept, &limits);
         }
     }
 }
@@ -176,16 +254,21 @@ static void find_points(const solve *s, bool all)
 // Sets the pairs that hold.
 static void find_held(compliant_run *run)
 {
-    const solve s = {.run = run, .x = run->state.x};
+    const solve s = {.run = run, .x = run->state.x, .span = span_of(run)};
     memset(run->held.pair, 0, (size_t)run->guards.pairs * sizeof *run->held.pair);
     run->held.points = 0;
     if (!compliant_holds(run)) {
         return;
     }
+    if (run->time == 0) {
+        recall_kept(run);
+    }
     compliant_place(run, run->state.x);
     find_points(&s, true);
+    run->held.kept = 0;
     for (int i = 0; i < run->held.points; i++) {
         run->held.pair[run->held.guard[i]] = true;
+        keep(&run->held, i);
     }
 }
 
@@ -435,7 +518,7 @@ static bool solve_forces(solve *s, double *f)
 
 bool compliant_hold(compliant_run *run, const double *x, const double *label, double *f)
 {
-    solve s = {.run = run, .x = x, .span = run->frame->step / COMPLIANT_CATCH_UP};
+    solve s = {.run = run, .x = x, .span = span_of(run)};
     const double work = run->budget.work;
     if (compliant_holds(run)) {
         find_points(&s, false);

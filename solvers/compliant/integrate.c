@@ -437,6 +437,7 @@ static void add_impulses(listener *l, double start, double end, const sprag_ess_
 static void observe(void *user, double start, double end, const sprag_ess_piece *piece)
 {
     listener *l = user;
+    compliant_keep_held(l->run);
     add_impulses(l, start, end, piece);
     for (; l->recorded < l->stats->events && l->recorded < l->room; l->recorded++) {
         const sprag_ess_event *event = &l->event[l->recorded];
