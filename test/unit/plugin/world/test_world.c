@@ -537,7 +537,7 @@ START_TEST(effort_bounds_the_sweeps_of_heaps)
     }
     configure(w.world, efforts[_i].options);
     dBodySetLinearVel(w.body[0], 0, 3, 0);
-    for (int i = 0; i < 600; i++) {
+    for (int i = 0; i < 900; i++) {
         step_wall(&w, efforts[_i].step, step);
         sprag_world_statistics t = statistics_of(w.world);
         ck_assert(t.strategy == SPRAG_STRATEGY_KEPT || t.strategy == SPRAG_STRATEGY_GAUSS_SEIDEL ||
