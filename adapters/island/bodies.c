@@ -73,6 +73,7 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
     const dReal *R = dBodyGetRotation(id);
     sprag_ode_read_velocity(id, to->velocity);
     memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
+    to->by_angle = dBodyGetFiniteRotationMode(id);
     if (dBodyIsKinematic(id)) {
         to->mass = 0;
         memset(to->inertia, 0, sizeof to->inertia);

@@ -309,9 +309,6 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
-    for (int i = 0; i < pulled->problem.contacts; i++) {
-        sprag_contact_on_chords(&pulled->contact[i], pulled->body, step, false);
-    }
     if (warm_start) {
         pulled->memory = sprag_ode_warm_start_island(warm_start, island->body[0]);
         sprag_ode_warm_start_contacts(warm_start, pulled->warm_key, pulled->contact_joint,
@@ -326,6 +323,9 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     pulled->problem.contact = pulled->contact;
     pulled->problem.row = pulled->row;
     sprag_ode_spin(pulled, scratch);
+    for (int i = 0; i < pulled->problem.contacts; i++) {
+        sprag_contact_on_chords(&pulled->contact[i], pulled->body, step, false);
+    }
     if (pulled->problem.rows > 0 && warm_start) {
         sprag_ode_stiffen(pulled, warm_start, scratch);
     }

@@ -41,6 +41,7 @@ static bool spin(sprag_body *body, const dReal *w, const double axis[3], bool to
     }
     memcpy(body->velocity + 3, w, sizeof free);
     memcpy(body->free_velocity + 3, free, sizeof free);
+    body->by_angle = true;
     return true;
 }
 

@@ -74,7 +74,7 @@ static void restore_friction(const advance_problem *p, const sprag_pair *pair,
                              sprag_contact *contact)
 {
     sprag_pair_set_friction(pair, contact);
-    sprag_contact_slide_on_chords(contact, p->body, p->problem.step, true);
+    sprag_contact_slide_on_chords(contact, p->body, p->problem.step);
 }
 
 bool advance_choose_friction(advance_run *run, const advance_problem *p)

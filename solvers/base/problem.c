@@ -237,25 +237,62 @@ typedef struct chord {
 // A step that turns bodies by the angle h w leads a point at r from the centre by h (a w x r + b h
 // w x (w x r)), a = sin(h w) / (h w), b = (1 - cos(h w)) / (h w)^2; by Cayley's map, as ODE turns
 // bodies, a = 1 / (1 + (h w / 2)^2), b = a / 2.
-static bool chord_of(const sprag_contact *contact, const sprag_body *body, double step,
-                     bool by_angle, chord *c)
+static void set_bend(const double w[3], const double turned[3], double step, bool by_angle,
+                     double bend[3])
 {
-    const int *of = contact->body;
-    double w[3], between[3];
-    if (of[0] == SPRAG_STATIC || of[1] == SPRAG_STATIC ||
-        !common_turn(body[of[0]].velocity + 3, body[of[1]].velocity + 3, w)) {
-        return false;
-    }
     const double square = 0.25 * step * step * dot3(w, w), half = sqrt(square);
     const double sine = half > 0 ? sin(half) / half : 1;
     const double share = by_angle ? 1 : 1 / (1 + square); // of both terms below
-    const double bend = by_angle ? 0.5 * step * sine * sine : 0.5 * step;
+    const double inwards = by_angle ? 0.5 * step * sine * sine : 0.5 * step;
     const double lost = by_angle ? 1 - sine * cos(half) : square;
+    cross3(w, turned, bend);
+    for (int k = 0; k < 3; k++) {
+        bend[k] = share * (inwards * bend[k] - lost * turned[k]);
+    }
+}
+
+// Makes an angular velocity, by which Cayley's map turns a body, that of the same turn by its
+// angle.
+static void make_angle(double w[3], double step)
+{
+    const double half = 0.5 * step * norm3(w), share = half > 0 ? atan(half) / half : 1;
+    for (int k = 0; k < 3; k++) {
+        w[k] *= share;
+    }
+}
+
+// The turn w by its angle is one of w tan(h w / 2) / (h w / 2) by Cayley's map.
+static void add_cayley(const double w[3], const double arm[3], int side, double step,
+                       double bend[3])
+{
+    const double half = 0.5 * step * norm3(w), more = half > 0 ? tan(half) / half - 1 : 0;
+    double turned[3];
+    cross3(w, arm, turned);
+    add_scaled(bend, side ? more : -more, turned, 3);
+}
+
+static bool chord_of(const sprag_contact *contact, const sprag_body *body, double step, chord *c)
+{
+    double w[3], between[3], own[2][3];
+    if (contact->body[0] == SPRAG_STATIC || contact->body[1] == SPRAG_STATIC) {
+        return false;
+    }
+    const sprag_body *of[2] = {&body[contact->body[0]], &body[contact->body[1]]};
+    const bool mixed = of[0]->by_angle != of[1]->by_angle;
+    const int cayley = of[0]->by_angle; // the side of both, if they are mixed
+    memcpy(own[0], of[0]->velocity + 3, sizeof own[0]);
+    memcpy(own[1], of[1]->velocity + 3, sizeof own[1]);
+    if (mixed) {
+        make_angle(own[cayley], step);
+    }
+    if (!common_turn(own[0], own[1], w)) {
+        return false;
+    }
     subtract3(contact->arm[0], contact->arm[1], between);
     cross3(w, between, c->turned);
-    cross3(w, c->turned, c->bend);
-    for (int k = 0; k < 3; k++) {
-        c->bend[k] = share * (bend * c->bend[k] - lost * c->turned[k]);
+    set_bend(w, c->turned, step, mixed || of[0]->by_angle, c->bend);
+    if (mixed) {
+        add_cayley(w, contact->arm[cayley], cayley, step, c->bend);
     }
     return true;
 }
@@ -268,11 +305,10 @@ static void slide_on(sprag_contact *contact, const chord *c)
     }
 }
 
-void sprag_contact_slide_on_chords(sprag_contact *contact, const sprag_body *body, double step,
-                                   bool by_angle)
+void sprag_contact_slide_on_chords(sprag_contact *contact, const sprag_body *body, double step)
 {
     chord c;
-    if (chord_of(contact, body, step, by_angle, &c)) {
+    if (chord_of(contact, body, step, &c)) {
         slide_on(contact, &c);
     }
 }
@@ -295,17 +331,17 @@ static double share_of_turn(const sprag_contact *contact, const sprag_body *body
 }
 
 void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, double step,
-                             bool by_angle)
+                             bool gaps_count)
 {
     chord c;
-    if (!chord_of(contact, body, step, by_angle, &c)) {
+    if (!chord_of(contact, body, step, &c)) {
         return;
     }
     slide_on(contact, &c);
     if (!contact->rebounds) {
         const bool drives = contact->bias > contact->recovery;
         const double opens = dot3(contact->frame[0], c.bend) * share_of_turn(contact, body, &c);
-        contact->bias -= by_angle ? fmax(0, opens) : opens;
+        contact->bias -= gaps_count ? fmax(0, opens) : opens;
         contact->recovery = drives ? contact->recovery : fmax(0, contact->bias);
     }
 }

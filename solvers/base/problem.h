@@ -19,6 +19,7 @@ typedef struct sprag_body {
     double velocity[6];      // m/s, rad/s, at the start of the step; after the gyroscopic torque
                              // if free_velocity has one
     double free_velocity[6]; // at its end, without contact and row forces
+    bool by_angle;           // the step turns it by the angle step w, and not by Cayley's map
 } sprag_body;
 
 // Dry friction along, or about, a pair of axes. Both coefficients 0: no friction.
@@ -119,17 +120,15 @@ void sprag_contact_velocity(const sprag_contact *contact, const double *velocity
 // Friction against slip from the chords that the contact's points go in a step (s), and not from
 // the tangents: a body that rests on one that turns would go outwards at h w^2 r / 2 otherwise, h
 // being the step and r the distance of the bodies. body: of the problem, with the velocities before
-// the step. by_angle: the step turns bodies by h w, and not by Cayley's map. Adds to
-// slide.velocity.
-void sprag_contact_slide_on_chords(sprag_contact *contact, const sprag_body *body, double step,
-                                   bool by_angle);
+// the step. Adds to slide.velocity.
+void sprag_contact_slide_on_chords(sprag_contact *contact, const sprag_body *body, double step);
 
 // The same, and along the normal: where the chords open the contact, the bodies may come as much
 // nearer, so that they keep it; where they close it, as of a crate inside a drum, the bodies part
-// as much. by_angle: steps of advance, whose gaps count what closes. Adds to slide.velocity and
+// as much, but for gaps_count: those of the contacts have what closes. Adds to slide.velocity and
 // bias.
 void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, double step,
-                             bool by_angle);
+                             bool gaps_count);
 
 // Do its bodies move on one another by less than `most` (m/s) before the step? What rolls does not
 // rest, what lies on a moving surface does.

@@ -67,6 +67,7 @@ void sprag_mover_body(const sprag_mover *mover, const double inertia[9], double 
                       sprag_body *to)
 {
     to->mass = mover->mass;
+    to->by_angle = true;
     memcpy(to->inertia, inertia, sizeof to->inertia);
     memcpy(to->velocity, mover->velocity, sizeof to->velocity);
     memcpy(to->free_velocity, mover->velocity, sizeof to->free_velocity);
