@@ -7,8 +7,9 @@
 #include "mover.h"
 #include "spin.h"
 
-// Of the body's radius of gyration: what holds it farther from the axis lets it swing, tip or roll.
-// The tip of a top is within, the rim of a wheel without.
+// Of the body's radius of gyration: a hold farther from the axis lets it swing or tip. The tip of a
+// top is within. So is the rim of a wheel, whose contacts push towards its axis: their friction
+// alone has a torque about it, and their place does not turn with the wheel.
 static const double off_axis = 0.05;
 
 // rad within the step: a body that turns farther turns as others do. Below half a turn, so that the
@@ -58,9 +59,9 @@ void sprag_spin_find_holds(const sprag_problem *problem, const double (*axis)[3]
         const sprag_contact *contact = &problem->contact[i];
         for (int side = 0; side < 2; side++) {
             int b = contact->body[side];
-            for (int k = 0; k < 3 && b != SPRAG_STATIC && is_axis(axis[b]); k++) {
+            if (b != SPRAG_STATIC && is_axis(axis[b])) {
                 double torque[3];
-                cross3(contact->arm[side], contact->frame[k], torque);
+                cross3(contact->arm[side], contact->frame[0], torque);
                 add_torque(&problem->body[b], axis[b], torque, &of[b]);
                 of[b].touched = true;
             }

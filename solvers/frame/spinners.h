@@ -10,7 +10,7 @@
 typedef struct sprag_spin_hold {
     bool held;    // by a row with a linear part, or a contact
     bool touched; // by a contact
-    bool off;     // held at a point off the axis: the body swings, tips or rolls
+    bool off;     // held at a point off the axis: the body swings or tips
 } sprag_spin_hold;
 
 // axis: unit, world axes; 0: of the bodies that do not spin. of: of each body, all false before.
@@ -24,7 +24,7 @@ void sprag_spin_held(const sprag_mover *mover, double frame_step, const sprag_pr
                      sprag_body *body, double (*axis)[3], sprag_scratch *scratch);
 
 // Whether what acts on a body with a torque about an axis, of so much (N m) for each N, holds it
-// off the axis: the body swings, tips or rolls.
+// off the axis: the body swings or tips.
 bool sprag_spin_is_off_axis(double mass, const double I[9], double torque);
 
 // After the solve: the rate (rad/s) of the one turn, about one axis, that ends the step in the same

@@ -1,4 +1,5 @@
-// Fast spin, against closed forms: free flight, a gyroscope on a ball joint, a top on the ground.
+// Fast spin, against closed forms: free flight, a gyroscope on a ball joint, a top on the ground, a
+// coin that rolls, the wheels of a car.
 #include <math.h>
 #include <string.h>
 
@@ -307,6 +308,114 @@ START_TEST(top_stands)
 }
 END_TEST
 
+// ---- wheels
+
+// A coin of radius r that leans by `lean` and rolls in a circle. With the turn W of its axis about
+// the vertical and its spin S about the axis, W cos(lean) (1.5 r S - r W sin(lean) / 4) = -g
+// sin(lean). Its edge is 2 mm wide, which makes the turn slower by a hundredth or two.
+START_TEST(a_coin_rolls_round)
+{
+    static const char *const method[] = {"method=stribeck", "method=advance"};
+    static const struct {
+        double lean, rate, step; // rad, rad/s, s
+    } of[] = {{0.3, -0.5, 0.01}, {0.3, -0.25, 1 / 60.0}, {0.1, -0.2, 0.01}, {0.3, -0.5, 0.001}};
+    const double lean = of[_i % 4].lean, rate = of[_i % 4].rate, step = of[_i % 4].step;
+    const double r = 0.3, wide = 0.002, seconds = 10;
+    const double spin = (rate * sin(lean) / 4 - g * tan(lean) / (rate * r)) / 1.5;
+    const double own = spin - rate * sin(lean);
+    ground s = {dWorldCreate(), dJointGroupCreate(0)};
+    dSpaceID space = dSimpleSpaceCreate(0);
+    sprag_world_configure(s.world, method[_i / 4]);
+    dWorldSetGravity(s.world, 0, 0, -g);
+    dCreatePlane(space, 0, 0, 1, 0);
+    dMass m;
+    dMassSetCylinderTotal(&m, 1, 3, r, wide);
+    dBodyID body = dBodyCreate(s.world);
+    dBodySetMass(body, &m);
+    dGeomSetBody(dCreateCylinder(space, r, wide), body);
+    turn(body, 0, 1, 0, M_PI / 2 - lean);
+    dBodySetPosition(body, 0, 0, r * cos(lean) + wide / 2 * sin(lean));
+    dBodySetAngularVel(body, own * cos(lean), 0, rate + own * sin(lean));
+    dBodySetLinearVel(body, 0, -r * spin, 0);
+    double gone = 0, angle = 0;
+    for (int i = 0; i < lround(seconds / step); i++) {
+        dSpaceCollide(space, &s, touch);
+        dWorldStep(s.world, step);
+        dJointGroupEmpty(s.contacts);
+        const dReal *R = dBodyGetRotation(body);
+        double now = atan2(R[6], R[2]);
+        gone += angle_between(angle, now);
+        angle = now;
+        ck_assert_double_eq_tol(asin(R[10]), lean, 0.01); // in world axes it falls over
+    }
+    ck_assert_double_eq_tol(gone / seconds, rate, 0.05 * fabs(rate));
+    destroy_world(s.world, space, s.contacts);
+}
+END_TEST
+
+static dBodyID add_box(dWorldID world, dSpaceID space, double mass, const dVector3 size, double z)
+{
+    dMass m;
+    dBodyID body = dBodyCreate(world);
+    dMassSetBoxTotal(&m, mass, size[0], size[1], size[2]);
+    dBodySetMass(body, &m);
+    dGeomSetBody(dCreateBox(space, size[0], size[1], size[2]), body);
+    dBodySetPosition(body, 0, 0, z);
+    return body;
+}
+
+// A car of 20 m/s turns its front wheels by 0.02 rad. Its rear wheels do not slip: the angle
+// between its way and its length is their distance from the centre by the radius of the curve,
+// less what the tyres creep.
+START_TEST(a_fast_car_does_not_drift)
+{
+    static const double steps[] = {0.001, 0.01, 1 / 60.0};
+    const double step = steps[_i], speed = 20, r = 0.3, half = 1.2, turned = 0.02;
+    ground s = {dWorldCreate(), dJointGroupCreate(0)};
+    dSpaceID space = dHashSpaceCreate(0);
+    dJointID joint[4];
+    sprag_world_configure(s.world, "method=stribeck");
+    dWorldSetGravity(s.world, 0, 0, -g);
+    dCreatePlane(space, 0, 0, 1, 0);
+    dBodyID car = add_box(s.world, space, 1000, (dVector3){3, 1.2, 0.5}, 0.7);
+    dBodySetLinearVel(car, speed, 0, 0);
+    for (int i = 0; i < 4; i++) {
+        const double at[3] = {i < 2 ? half : -half, i % 2 ? 0.8 : -0.8, r};
+        dMass m;
+        dBodyID wheel = dBodyCreate(s.world);
+        dGeomID geom = dCreateCylinder(space, r, 0.2);
+        dMassSetCylinderTotal(&m, 20, 2, r, 0.2);
+        dBodySetMass(wheel, &m);
+        dGeomSetBody(geom, wheel);
+        dGeomSetOffsetQuaternion(geom, (dQuaternion){sqrt(0.5), sqrt(0.5), 0, 0});
+        dBodySetPosition(wheel, at[0], at[1], at[2]);
+        dBodySetLinearVel(wheel, speed, 0, 0);
+        dBodySetAngularVel(wheel, 0, speed / r, 0);
+        joint[i] = dJointCreateHinge2(s.world, 0);
+        dJointAttach(joint[i], car, wheel);
+        dJointSetHinge2Anchor(joint[i], at[0], at[1], at[2]);
+        dJointSetHinge2Axes(joint[i], (dVector3){0, 0, 1}, (dVector3){0, 1, 0});
+        dJointSetHinge2Param(joint[i], dParamLoStop, 0);
+        dJointSetHinge2Param(joint[i], dParamHiStop, 0);
+    }
+    for (int i = 0; i < lround(4 / step); i++) {
+        for (int k = 0; k < 2 && i == lround(1 / step); k++) {
+            dJointSetHinge2Param(joint[k], dParamLoStop, turned);
+            dJointSetHinge2Param(joint[k], dParamHiStop, turned);
+        }
+        dSpaceCollide(space, &s, touch);
+        dWorldStep(s.world, step);
+        dJointGroupEmpty(s.contacts);
+    }
+    const dReal *v = dBodyGetLinearVel(car), *R = dBodyGetRotation(car);
+    const double rate = dBodyGetAngularVel(car)[2];
+    const double drift = angle_between(atan2(R[4], R[0]), atan2(v[1], v[0]));
+    ck_assert_double_eq_tol(rate, -hypot(v[0], v[1]) * tan(turned) / (2 * half), 0.02 * fabs(rate));
+    ck_assert_double_eq_tol(drift, half * rate / speed, 0.006);
+    destroy_world(s.world, space, s.contacts);
+}
+END_TEST
+
 // A corner of a spinning brick hits the ground, with restitution 1 and without friction. The
 // gyroscopic torque of the step does no work on the spin before the impact, and none after it.
 START_TEST(elastic_impacts_of_spinning_bricks_win_nothing)
@@ -356,7 +465,8 @@ int main(void)
               {flight_is_damped_capped_and_reported, 1}, {plates_are_discs_in_half_turns, 1},
               {plates_have_the_mean_inertia_of_their_turn, 5});
     ADD_TESTS(suite, "held", {gyroscope_precesses, 4}, {uneven_gyroscope_does_not_rise, 6},
-              {top_stands, 3 * TOPS}, {turns_about_the_axis_keep_their_rate, 3},
+              {top_stands, 3 * TOPS}, {a_coin_rolls_round, 8}, {a_fast_car_does_not_drift, 3},
+              {turns_about_the_axis_keep_their_rate, 3},
               {elastic_impacts_of_spinning_bricks_win_nothing, 1});
     return run_suite(suite);
 }
