@@ -8,6 +8,7 @@
 #include "collide_thread.h"
 #include "compare.h"
 #include "frame_methods.h"
+#include "held_memory.h"
 #include "island_step.h"
 #include "island_threads.h"
 #include "message.h"
@@ -91,6 +92,20 @@ static int step_by_ode(world_state *w, dReal step, stock called)
     return done;
 }
 
+// ODE makes room for the islands of a world in its first step.
+static bool find_islands(world_state *w, dReal step, ode_islands *islands)
+{
+    const bool first = w->statistics.steps == 0;
+    if (first && !sprag_ode_hold_memory()) {
+        return false;
+    }
+    const bool found = sprag_ode_find_islands(w->id, step, islands);
+    if (first) {
+        sprag_ode_release_memory();
+    }
+    return found;
+}
+
 static int step_by_settings(world_state *w, dReal step, stock called)
 {
     ode_islands islands;
@@ -109,8 +124,7 @@ static int step_by_settings(world_state *w, dReal step, stock called)
     } else {
         sprag_ode_begin_step(w->id, called == STOCK_QUICK);
     }
-    bool done =
-        sprag_ode_find_islands(w->id, step, &islands) && step_islands(w, &islands, step, called);
+    bool done = find_islands(w, step, &islands) && step_islands(w, &islands, step, called);
     sprag_ode_end_step(w->id);
     w->can_find_islands = false;
     return done;

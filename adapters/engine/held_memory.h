@@ -1,0 +1,15 @@
+// Memory that is held while ODE makes room for the first step of a world. ODE follows the pointers
+// that these allocations return (dxReallocateWorldProcessContext), so they must not fail.
+#ifndef SPRAG_HELD_MEMORY_H
+#define SPRAG_HELD_MEMORY_H
+
+#include <stdbool.h>
+
+// From here on blocks of ODE's own serve those allocations of this thread that fail. false: there
+// is no memory for them, and nothing has changed. Other threads that ask for the same wait.
+bool sprag_ode_hold_memory(void);
+
+// Ends that, and gives back what ODE has not taken.
+void sprag_ode_release_memory(void);
+
+#endif
