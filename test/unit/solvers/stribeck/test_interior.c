@@ -68,6 +68,26 @@ START_TEST(a_force_bounds_friction)
 }
 END_TEST
 
+// Hunt and Crossley's law: a puck that presses, arrives or leaves.
+START_TEST(a_soft_contact_keeps_its_law)
+{
+    static const double speed[] = {0, -0.3, 0.1}, dissipation[] = {0, 0.5, 2}, stiffness = 1e4;
+    sprag_system system;
+    sprag_contact *contact = puck(0);
+    contact->gap = -2e-3;
+    contact->stiffness = stiffness;
+    contact->dissipation = dissipation[_i / 3];
+    s.body[0].velocity[2] = speed[_i % 3];
+    fall(&s);
+    ck_assert_int_eq(solve_interior(&system, 1e-6), SPRAG_OK);
+    const double u = s.velocity[0][2], impulse = MASS * (u - s.body[0].free_velocity[2]);
+    ck_assert_double_gt(impulse, 0.1 * PUCK_WEIGHT * STEP);
+    ck_assert_double_eq_tol(STEP * stiffness * (1 - contact->dissipation * u) *
+                                (-contact->gap - STEP * u),
+                            impulse, 1e-4 * PUCK_WEIGHT * STEP);
+}
+END_TEST
+
 // A motor that would lift the puck, with a force of less than its weight.
 START_TEST(a_row_keeps_its_bound)
 {
@@ -114,6 +134,7 @@ int main(void)
 {
     Suite *suite = suite_create("interior");
     ADD_CASE(suite, "interior", {a_puck_slides_and_stops, 4}, {a_force_bounds_friction, 1},
-             {a_row_keeps_its_bound, 1}, {piles_agree_with_newton, 12});
+             {a_soft_contact_keeps_its_law, 9}, {a_row_keeps_its_bound, 1},
+             {piles_agree_with_newton, 12});
     return run_suite(suite);
 }
