@@ -45,6 +45,7 @@ const solve_field solve_body_fields[] = {FIELD(sprag_body, mass, SOLVE_REAL, 1),
                                          FIELD(sprag_body, inertia, SOLVE_REAL, 9),
                                          FIELD(sprag_body, velocity, SOLVE_REAL, 6),
                                          FIELD(sprag_body, free_velocity, SOLVE_REAL, 6),
+                                         FIELD(sprag_body, by_angle, SOLVE_BOOL, 1),
                                          {0}};
 
 const solve_field solve_contact_fields[] = {CONTACT(body, SOLVE_INT, 2),
