@@ -194,7 +194,7 @@ bool sprag_ode_warm_start_begin_threads(ode_warm_start *warm, long joints)
     // and an island.
     enum { OF_ROWS = ODE_ROWS_MAX + 3, OF_CONTACT = 2 * (1 + ODE_TOUCHES_MAX) + 1 };
     enum { OF_JOINT = OF_ROWS > OF_CONTACT ? OF_ROWS : OF_CONTACT };
-    warm->open = joints < INT_MAX / OF_JOINT && make_room(&warm->now, OF_JOINT * joints);
+    warm->open = make_room(&warm->now, OF_JOINT * joints);
     atomic_store_explicit(&warm->end, warm->now.count, memory_order_relaxed);
     return warm->open;
 }

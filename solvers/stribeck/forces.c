@@ -237,9 +237,7 @@ static sprag_result factor(iterate *s)
     for (int i = 0; i < system->points && result == SPRAG_OK; i++) {
         double(*slope)[6] = s->slope[i];
         sprag_point_law(system, i, system->slip[i], s->stiction, NULL, s->at[i], slope);
-        if (slope[SPRAG_NORMAL][SPRAG_NORMAL] > 0 || system->point[i].cones > 0) {
-            system->space->add_point(system, i, (const double(*)[6])slope, false);
-        }
+        system->space->add_point(system, i, (const double(*)[6])slope, false);
     }
     for (int i = 0; i < system->equations && result == SPRAG_OK; i++) {
         system->row_slope[i] = sprag_equation_slope(&system->equation[i], system->rate[i]);

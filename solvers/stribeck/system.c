@@ -187,9 +187,7 @@ sprag_result sprag_system_factor(sprag_system *system, double stiction, const do
         double impulse[6], G[6][6], *slope = &G[SPRAG_NORMAL][SPRAG_NORMAL];
         sprag_point_law(system, i, system->slip[i], stiction, bound, impulse, G);
         *slope = normal_slope(system, i, *slope);
-        if (*slope > 0 || system->point[i].cones > 0) {
-            system->space->add_point(system, i, (const double(*)[6])G, symmetric);
-        }
+        system->space->add_point(system, i, (const double(*)[6])G, symmetric);
     }
     for (int i = 0; i < system->equations; i++) {
         system->row_slope[i] = equation_slope(system, i);
