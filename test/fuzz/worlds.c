@@ -123,8 +123,27 @@ static void add_geom(hostile *h, dBodyID body, double size)
     dGeomSetBody(geom, body);
 }
 
-// Triangles anywhere, some with no area, some twice or with both faces. ODE's preprocessing ends the
-// program where there are more vertices than edges.
+// Leaves out the vertices that no triangle has, and returns the number of the others: ODE's
+// preprocessing ends the program where there are more vertices than edges.
+static int keep_used(form *f, int triangles)
+{
+    float all[VERTICES_MAX][3];
+    int known[VERTICES_MAX] = {0}, used = 0; // 1 + new number
+    memcpy(all, f->vertex, sizeof all);
+    for (int i = 0; i < triangles; i++) {
+        for (int k = 0; k < 3; k++) {
+            int *number = &known[f->triangle[i][k]];
+            if (!*number) {
+                memcpy(f->vertex[used], all[f->triangle[i][k]], sizeof all[0]);
+                *number = ++used;
+            }
+            f->triangle[i][k] = (dTriIndex)(*number - 1);
+        }
+    }
+    return used;
+}
+
+// Triangles anywhere, some with no area, some twice or with both faces.
 static dGeomID make_mesh(hostile *h, double size)
 {
     form *f = &h->form[h->forms++];
@@ -144,8 +163,9 @@ static dGeomID make_mesh(hostile *h, double size)
         }
     }
     f->mesh = dGeomTriMeshDataCreate();
-    dGeomTriMeshDataBuildSingle(f->mesh, f->vertex, sizeof f->vertex[0], vertices, f->triangle,
-                                3 * triangles, sizeof f->triangle[0]);
+    dGeomTriMeshDataBuildSingle(f->mesh, f->vertex, sizeof f->vertex[0], keep_used(f, triangles),
+                                f->triangle, 3 * triangles, sizeof f->triangle[0]);
+    dGeomTriMeshDataPreprocess2(f->mesh, 1U << dTRIDATAPREPROCESS_BUILD_FACE_ANGLES, NULL);
     return dCreateTriMesh(h->space, f->mesh, NULL, NULL, NULL);
 }
 
