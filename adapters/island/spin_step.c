@@ -8,6 +8,29 @@
 #include "spin.h"
 #include "spinners.h"
 
+// The axis that a ball turns about as a wheel, on a hinge or hinge2.
+static bool finds_axle(dBodyID body, const double inertia[9], double axis[3])
+{
+    if (!sprag_spin_is_round(inertia)) {
+        return false;
+    }
+    for (int i = 0; i < dBodyGetNumJoints(body); i++) {
+        const dJointID joint = dBodyGetJoint(body, i);
+        const dJointType type = dJointIsEnabled(joint) ? dJointGetType(joint) : dJointTypeNone;
+        dVector3 axle;
+        if (type == dJointTypeHinge) {
+            dJointGetHingeAxis(joint, axle);
+        } else if (type == dJointTypeHinge2 && dJointGetBody(joint, 1) == body) {
+            dJointGetHinge2Axis2(joint, axle);
+        } else {
+            continue;
+        }
+        memcpy(axis, axle, 3 * sizeof *axis);
+        return true;
+    }
+    return false;
+}
+
 static bool finds_axis(dBodyID body, const sprag_body *pulled, double step, double axis[3])
 {
     const dReal *w = dBodyGetAngularVel(body);
@@ -19,7 +42,8 @@ static bool finds_axis(dBodyID body, const sprag_body *pulled, double step, doub
     dBodyGetMass(body, &mass);
     sprag_ode_pack(mass.I, inertia);
     sprag_ode_pack(dBodyGetRotation(body), rotation);
-    return sprag_spin_find(inertia, rotation, w, step, axis);
+    return sprag_spin_find(inertia, rotation, w, step, axis) ||
+           (finds_axle(body, inertia, axis) && sprag_spin_is_about(axis, w, step));
 }
 
 // The free angular velocity without ODE's gyroscopic torque, which has turned w first.

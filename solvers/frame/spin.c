@@ -55,6 +55,19 @@ double sprag_spin_least(double step)
     return fmin(spin_least / step, spin_least_speed);
 }
 
+bool sprag_spin_is_round(const double inertia[9])
+{
+    double axes[9];
+    return !principal_axes(inertia, axes);
+}
+
+bool sprag_spin_is_about(const double axis[3], const double w[3], double step)
+{
+    const double spin = fabs(dot3(axis, w)), across = sqrt(fmax(0, dot3(w, w) - spin * spin));
+    return spin > sprag_spin_least(step) && spin * step < spin_most &&
+           spin >= spin_above_across * across;
+}
+
 bool sprag_spin_find(const double inertia[9], const double rotation[9], const double w[3],
                      double step, double axis[3])
 {

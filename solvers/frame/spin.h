@@ -13,6 +13,12 @@ double sprag_spin_least(double step);
 bool sprag_spin_find(const double inertia[9], const double rotation[9], const double w[3],
                      double step, double axis[3]);
 
+// Is a body with this inertia (kg m^2) as good as a ball, which has no axis of its own?
+bool sprag_spin_is_round(const double inertia[9]);
+
+// Does a body spin fast about this axis (unit, world axes)?
+bool sprag_spin_is_about(const double axis[3], const double w[3], double step);
+
 // Makes the inertia (world axes) and the free angular velocity (rad/s, which the torques of a step
 // give to a body without gyroscopic torque) those of the step in the frame that follows the axis.
 // w: before the step. The inertia is then no longer symmetric. damped: nutation fades, as in
