@@ -337,6 +337,10 @@ advance_seam advance_seam_at(advance_run *run, int pair, const double at[3],
 // Is the pair's triangle the far side of a thin wall that the other shape is in from the near side?
 bool advance_is_far_side(advance_run *run, int pair);
 
+// Does the other shape lie on the back of the pair's triangle, and reach through it by little? It
+// leaves by the back then, and not by the front.
+bool advance_lies_behind(const advance_run *run, int pair);
+
 // Has the pair's triangle of one mesh passed through that of the other, by little?
 bool advance_is_through(advance_run *run, int pair);
 

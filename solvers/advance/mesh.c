@@ -135,6 +135,24 @@ bool advance_is_far_side(advance_run *run, int pair)
     return behind;
 }
 
+// Along the normal by the front, and by the back, what a shape must go to leave a triangle is minus
+// its height.
+bool advance_lies_behind(const advance_run *run, int pair)
+{
+    const advance_near *of = &run->near[pair];
+    double front[3], back[3];
+    if (of->triangle < 0 ||
+        !sprag_gap_front(of->shape[of->triangle], of->pose[of->triangle], front)) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        front[k] = of->triangle ? front[k] : -front[k];
+        back[k] = -front[k];
+    }
+    return sprag_gap_along(of->shape, of->pose, back) >=
+           advance_laid * sprag_gap_along(of->shape, of->pose, front);
+}
+
 // ---- meshes that cross
 
 static bool cross(const advance_run *run, int pair)

@@ -78,7 +78,9 @@ static sprag_result find_gap(advance_run *run, int pair, double reach, double ma
         near->shape[0]->kind == SPRAG_POLYTOPE || near->shape[1]->kind == SPRAG_POLYTOPE;
     advance_spend(run, near->gap.work);
     run->work_left -= polytope ? ADVANCE_POLYTOPE_WORK : 0;
-    if (result != SPRAG_BAD_PROBLEM && near->triangle >= 0) {
+    const bool overlaps =
+        result != SPRAG_BAD_PROBLEM && !near->gap.beyond && near->gap.distance < 0;
+    if (overlaps && near->triangle >= 0 && !advance_lies_behind(run, pair)) {
         sprag_gap_by_front(near->shape, near->pose, near->triangle, false, margin, &near->gap,
                            manifold);
     }
@@ -241,7 +243,10 @@ static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold
         return true;
     }
     if (overlaps_at(run, near->gap.distance)) {
-        sprag_gap_by_front(near->shape, near->pose, triangle, true, margin, &near->gap, manifold);
+        if (!advance_lies_behind(run, pair)) {
+            sprag_gap_by_front(near->shape, near->pose, triangle, true, margin, &near->gap,
+                               manifold);
+        }
         near->clear = near->gap.distance;
         memcpy(normal, near->gap.normal, sizeof near->gap.normal);
         return true;

@@ -603,6 +603,43 @@ START_TEST(a_turning_ball_does_not_throw)
 }
 END_TEST
 
+// A ball lies flush in a drum of one sheet, still or turning, whose triangles face inwards or
+// outwards: it stays in.
+START_TEST(ball_stays_in_a_drum_of_one_sheet)
+{
+    enum { FACETS = 64 };
+    static double vertex[2 * FACETS][4];
+    static dTriIndex index[6 * FACETS];
+    const double R = 1, r = 0.2, corner = R / cos(M_PI / FACETS);
+    for (int i = 0; i < FACETS; i++) {
+        const double angle = 2 * M_PI * (i + 0.5) / FACETS;
+        for (int side = 0; side < 2; side++) {
+            double *to = vertex[2 * i + side];
+            to[0] = corner * cos(angle), to[1] = side ? 1 : -1, to[2] = corner * sin(angle);
+        }
+        dTriIndex a = (dTriIndex)(2 * i), b = (dTriIndex)(2 * ((i + 1) % FACETS));
+        dTriIndex two[6] = {a, b, a + 1, b, b + 1, a + 1};
+        for (int k = 0; k < 6; k++) {
+            index[6 * i + k] = two[_i % 2 && k % 3 ? k + (k % 3 == 1 ? 1 : -1) : k];
+        }
+    }
+    scene *s = open_scene("method=advance");
+    dTriMeshDataID data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildDouble(data, vertex, sizeof vertex[0], 2 * FACETS, index, 6 * FACETS,
+                                3 * sizeof(dTriIndex));
+    dBodyID drum = body_at(s, dCreateTriMesh(s->space, data, NULL, NULL, NULL), 0, 0, 0);
+    dBodySetKinematic(drum);
+    dBodySetAngularVel(drum, 0, _i / 2 % 2 ? 2 : 0, 0);
+    dBodyID ball = add_ball(s, 0, 0, r - R - (_i / 4 ? 1e-3 : 0), r);
+    for (int i = 0; i < 100; i++) {
+        step(s);
+        ck_assert_double_gt(height(ball), r - R - 2e-3);
+    }
+    close_scene(s);
+    dGeomTriMeshDataDestroy(data);
+}
+END_TEST
+
 START_TEST(marble_rolls_over_facets)
 {
     enum { FACETS = 1000 };
@@ -815,7 +852,8 @@ int main(void)
     ADD_TESTS(suite, "edges", {inner_edges_are_not_felt, 12},
               {a_fast_wheel_stays_on_a_flat_mesh, 6}, {nutating_cylinders_stay_above, 3},
               {bodies_rest_on_large_balls, 16}, {a_turning_ball_does_not_throw, 96},
-              {marble_rolls_over_facets, 1}, {what_overlaps_a_wall_that_turns_gets_out, 2});
+              {ball_stays_in_a_drum_of_one_sheet, 8}, {marble_rolls_over_facets, 1},
+              {what_overlaps_a_wall_that_turns_gets_out, 2});
     ADD_TESTS(suite, "energy", {no_step_gains_energy, runs ? atoi(runs) : RUNS + 1},
               {still_kinematic_ground_gives_no_energy, 1});
     return run_suite(suite);
