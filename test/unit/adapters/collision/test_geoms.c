@@ -802,10 +802,13 @@ static dGeomID row_of_triangles(int count, dTriMeshDataID *data)
     return on_body(dCreateTriMesh(space, *data, NULL, NULL, NULL), 0, 0, turn);
 }
 
-// Two of them beside a third mesh that has few triangles.
+// Two of them beside a third mesh that has few triangles, also where there are 45 other geoms.
 START_TEST(fine_meshes_are_left_to_stock)
 {
     dTriMeshDataID data[3];
+    for (int i = 0; i < 45 * _i; i++) {
+        on_body(dCreateSphere(space, 0.1), 1000 + 2 * i, 0, 0);
+    }
     dGeomID fine[2] = {row_of_triangles(120, &data[0]), row_of_triangles(110, &data[1])};
     dGeomID ball = on_body(dCreateSphere(space, 0.5), 0, 0, 3);
     find(100);
@@ -840,6 +843,6 @@ int main(void)
         {geoms_without_extent_have_no_shape, 1}, {changed_convex_geoms_are_read_again, 1},
         {settled_steps_allocate_nothing, 1}, {geoms_may_go, 1}, {what_questions_have_read_goes, 1},
         {pairs_are_remembered, 1}, {triangles_within_the_margin_are_pairs, 1},
-        {large_geoms_on_fine_fields_are_left_to_stock, 1}, {fine_meshes_are_left_to_stock, 1});
+        {large_geoms_on_fine_fields_are_left_to_stock, 1}, {fine_meshes_are_left_to_stock, 2});
     return run_suite(suite);
 }
