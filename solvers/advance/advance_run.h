@@ -402,23 +402,13 @@ double advance_part_of_swing(advance_run *run, double time);
 // Starts an attempt of this length: the points of closed pairs alone, with their dips.
 void advance_begin_attempt(advance_run *run, double length);
 
-// Moves *at on to the first point of a pair.
-static inline void advance_skip_to_pair(const advance_run *run, int pair, int *at)
-{
-    while (*at < run->points.closed && run->points.point[*at].pair < pair) {
-        ++*at;
-    }
-}
+// Makes speculative points of pairs that block before `until` (s) from no higher than `highest`
+// (m), and increases the dips of the points that block. false: nothing changed. INFINITY: from any
+// height, for a motion that is projected.
+bool advance_meet_blocking(advance_run *run, double until, double highest);
 
-// Increases the dips of a pair's points, from *at on, to those of the motion. false: no dip grew.
-bool advance_update_dips(advance_run *run, int pair, int *at);
-
-// The point at the place and with the normal of what blocks a pair; NULL: no point.
-advance_point *advance_blocking_point(const advance_run *run, int pair);
-
-// Makes a speculative contact of what blocks a pair, or increases the dip of the point that is
-// there. Returns the point, -1: no memory.
-int advance_add_speculative(advance_run *run, int pair);
+// Does a pair that blocks do so at a place where it has no point?
+bool advance_blocks_elsewhere(const advance_run *run, int pair);
 
 // ---- coarse.c
 

@@ -13,32 +13,6 @@ bool advance_is_coarse(const advance_run *run)
     return advance_event_work_is_spent(run) || (jammed && !advance_is_controlled(run));
 }
 
-// Adds speculative contacts of pairs that block, or raises dips. false: nothing changed.
-static bool add_blocking(advance_run *run)
-{
-    bool changed = false;
-    for (int i = 0, at = 0; i < run->frame->pairs; i++) {
-        advance_near *near = &run->near[i];
-        advance_skip_to_pair(run, i, &at);
-        if (!(near->certificate.time < run->attempt.length)) {
-            continue;
-        }
-        if (near->closed && advance_update_dips(run, i, &at)) {
-            changed = true;
-        } else if (!advance_accepts(run, i)) {
-            near->certificate.time = INFINITY;
-            changed = true;
-        } else if (near->certificate.side >= 0) {
-            int point = advance_add_speculative(run, i);
-            if (point >= 0) {
-                advance_raise_dip(run, &run->points.point[point], near->certificate.lowest);
-                changed = true;
-            }
-        }
-    }
-    return changed;
-}
-
 // Rounds of projection, certificates and points of what blocks. as_solved: the motion is first
 // certified as it was solved. *again: another solve comes first, with contacts that this has found,
 // or, of what settles, with friction bounds of better forces.
@@ -57,7 +31,8 @@ static sprag_result project(advance_run *run, bool as_solved, bool *again)
         advance_certify(run, run->attempt.length, round == 0 ? NULL : moved);
         bool falls_short = as_solved && advance_falls_short(run);
         bool apart = run->attempt.safe >= run->attempt.length && !falls_short;
-        if (apart || advance_is_spent(run) || !(add_blocking(run) || falls_short)) {
+        if (apart || advance_is_spent(run) ||
+            !(advance_meet_blocking(run, run->attempt.length, INFINITY) || falls_short)) {
             break;
         }
         if (as_solved && (run->settling || run->points.count > points) && run->work_left > 0) {

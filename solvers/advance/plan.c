@@ -4,25 +4,10 @@
 
 #include "advance_run.h"
 
-// A body that rolls from triangle to triangle would have friction on both at once, which brakes it:
-// the sub-step ends where it comes to the next one, unless that is too soon.
-static bool must_wait(const advance_run *run, int pair)
-{
-    const sprag_certificate *c = &run->near[pair].certificate;
-    return run->near[pair].triangle >= 0 && c->time > run->floor &&
-           c->height > ADVANCE_FACET_BAND * run->options->epsilon;
-}
-
 // m, up to which a pair that blocks becomes a speculative contact.
 static double band_of(const advance_run *run)
 {
     return ADVANCE_BAND * run->options->epsilon;
-}
-
-// Does a pair that blocks do so at a place where it has no point?
-static bool blocks_elsewhere(const advance_run *run, int pair)
-{
-    return run->near[pair].certificate.side >= 0 && !advance_blocking_point(run, pair);
 }
 
 // s, from the start of the sub-step, of the first event that ends it: of a pair that blocks from
@@ -33,38 +18,11 @@ static double first_event(const advance_run *run)
     for (int i = 0; i < run->frame->pairs; i++) {
         const advance_near *near = &run->near[i];
         bool ends = near->certificate.time < first && near->certificate.height > band_of(run) &&
-                    near->certificate.side >= 0 && (!near->closed || blocks_elsewhere(run, i));
+                    near->certificate.side >= 0 &&
+                    (!near->closed || advance_blocks_elsewhere(run, i));
         first = ends ? fmin(first, near->certificate.time) : first;
     }
     return first;
-}
-
-// Makes speculative contacts of pairs that block from within the band, and increases the dips of
-// points. Those of a pair that blocks at another place stay: they would turn the body on into it.
-// false: nothing changed.
-static bool capture_blocking(advance_run *run)
-{
-    bool changed = false;
-    double until = first_event(run);
-    for (int i = 0, at = 0; i < run->frame->pairs; i++) {
-        const advance_near *near = &run->near[i];
-        advance_skip_to_pair(run, i, &at);
-        if (!(near->certificate.time < until)) {
-            continue;
-        }
-        if (near->closed && !blocks_elsewhere(run, i) && advance_update_dips(run, i, &at)) {
-            changed = true;
-        } else if (near->certificate.height <= band_of(run) && !must_wait(run, i)) {
-            if (near->certificate.side < 0) {
-                continue; // it turns too fast for a plane
-            }
-            if (advance_accepts(run, i)) { // a declined pair does not block any more
-                advance_add_speculative(run, i);
-            }
-            changed = true;
-        }
-    }
-    return changed;
 }
 
 // Ends the attempt where a joint reaches its stop.
@@ -106,7 +64,8 @@ static sprag_result attempt(advance_run *run, double length, double horizon)
             some = false;
         }
         if (run->attempt.safe >= length || run->attempt.failed ||
-            advance_event_work_is_spent(run) || !capture_blocking(run)) {
+            advance_event_work_is_spent(run) ||
+            !advance_meet_blocking(run, first_event(run), band_of(run))) {
             break;
         }
         if (run->attempt.safe > advance_progress * before) {

@@ -110,7 +110,8 @@ static double dip_of(const advance_run *run, const advance_point *point)
     return least;
 }
 
-advance_point *advance_blocking_point(const advance_run *run, int pair)
+// The point at the place and with the normal of what blocks a pair; NULL: no point.
+static advance_point *blocking_point(const advance_run *run, int pair)
 {
     static const double aligned = 1 - 1e-4;
     const sprag_certificate *c = &run->near[pair].certificate;
@@ -139,7 +140,9 @@ void advance_begin_attempt(advance_run *run, double length)
     }
 }
 
-bool advance_update_dips(advance_run *run, int pair, int *at)
+// Increases the dips of a closed pair's points, from *at on, to those of the motion.
+// false: no dip grew.
+static bool update_dips(advance_run *run, int pair, int *at)
 {
     bool changed = false;
     double small = 0.1 * run->options->epsilon;
@@ -174,10 +177,12 @@ static void point_below(const advance_near *near, double at[3])
     }
 }
 
-int advance_add_speculative(advance_run *run, int pair)
+// Makes a speculative point of what blocks a pair, or increases the dip of the point that is there.
+// NULL: no memory.
+static advance_point *add_speculative(advance_run *run, int pair)
 {
     const sprag_certificate c = run->near[pair].certificate;
-    advance_point *known = advance_blocking_point(run, pair);
+    advance_point *known = blocking_point(run, pair);
     advance_point *point = known ? known : advance_add_point(run);
     if (known) {
         // A larger dip would ask for a separation that cannot be reached.
@@ -192,5 +197,49 @@ int advance_add_speculative(advance_run *run, int pair)
         memcpy(point->at[c.side], c.point, sizeof c.point);
         point_below(&run->near[pair], point->at[!c.side]);
     }
-    return point ? (int)(point - run->points.point) : -1;
+    return point;
+}
+
+// A body that rolls from triangle to triangle would have friction on both at once, which brakes it:
+// the sub-step ends where it comes to the next one, unless that is too soon.
+static bool must_wait(const advance_run *run, int pair)
+{
+    const sprag_certificate *c = &run->near[pair].certificate;
+    return run->near[pair].triangle >= 0 && c->time > run->floor &&
+           c->height > ADVANCE_FACET_BAND * run->options->epsilon;
+}
+
+bool advance_blocks_elsewhere(const advance_run *run, int pair)
+{
+    return run->near[pair].certificate.side >= 0 && !blocking_point(run, pair);
+}
+
+bool advance_meet_blocking(advance_run *run, double until, double highest)
+{
+    bool changed = false, projected = isinf(highest);
+    for (int i = 0, at = 0; i < run->frame->pairs; i++) {
+        advance_near *near = &run->near[i];
+        const sprag_certificate *c = &near->certificate;
+        while (at < run->points.closed && run->points.point[at].pair < i) {
+            at++;
+        }
+        if (!(c->time < until)) {
+            continue;
+        }
+        // The points of a pair that blocks at another place would turn the body on into it.
+        const bool dips = near->closed && (projected || !advance_blocks_elsewhere(run, i));
+        if (dips && update_dips(run, i, &at)) {
+            changed = true;
+        } else if (projected || (c->side >= 0 && c->height <= highest && !must_wait(run, i))) {
+            const bool accepted = advance_accepts(run, i);
+            advance_point *point = accepted && c->side >= 0 ? add_speculative(run, i) : NULL;
+            if (point && projected) {
+                advance_raise_dip(run, point, c->lowest);
+            } else if (!accepted) { // it does not block any more
+                near->certificate.time = INFINITY;
+            }
+            changed |= point || !accepted;
+        }
+    }
+    return changed;
 }
