@@ -87,17 +87,31 @@ static double take_step(void)
     return a.results.stats.stalled;
 }
 
-// A light ball leaves the heavy one that hits it twice as fast as that was. Behind it is nothing,
-// or a third ball, which it then hits: 100 kg at 10 m/s, 1 kg, and 1 kg at 0.16 m from it.
-START_TEST(fast_bodies_restart_where_others_are)
+// speed: of the kick.
+static void open_scene(double speed)
 {
-    const bool meets = _i;
     dInitODE2(0);
     world = dWorldCreate();
     space = dSimpleSpaceCreate(NULL);
     contacts = dJointGroupCreate(0);
     restarts = 0;
-    kick = 0;
+    kick = speed;
+}
+
+static void close_scene(void)
+{
+    dJointGroupDestroy(contacts);
+    dSpaceDestroy(space);
+    dWorldDestroy(world);
+    dCloseODE();
+}
+
+// A light ball leaves the heavy one that hits it twice as fast as that was. Behind it is nothing,
+// or a third ball, which it then hits: 100 kg at 10 m/s, 1 kg, and 1 kg at 0.16 m from it.
+START_TEST(fast_bodies_restart_where_others_are)
+{
+    const bool meets = _i;
+    open_scene(0);
     add_ball(100, -0.21, 10);
     dBodyID hit = add_ball(1, 0, 0), third = add_ball(1, meets ? 0.36 : 1, 0);
     take_step();
@@ -106,10 +120,7 @@ START_TEST(fast_bodies_restart_where_others_are)
     ck_assert_double_eq_tol(dBodyGetLinearVel(hit)[0], (meets ? 0 : speed), 1e-4);
     ck_assert_double_eq_tol(dBodyGetPosition(hit)[0], (meets ? 0.16 : speed * left), 1e-5);
     ck_assert_double_eq_tol(dBodyGetLinearVel(third)[0], (meets ? speed : 0), 1e-4);
-    dJointGroupDestroy(contacts);
-    dSpaceDestroy(space);
-    dWorldDestroy(world);
-    dCloseODE();
+    close_scene();
 }
 END_TEST
 
@@ -119,12 +130,7 @@ START_TEST(bodies_that_come_farther_each_time_stand_still)
 {
     static const double gap[] = {0.01, 1, 5, 20, 80, 300, 2000}; // m
     double x = -0.21;
-    dInitODE2(0);
-    world = dWorldCreate();
-    space = dSimpleSpaceCreate(NULL);
-    contacts = dJointGroupCreate(0);
-    restarts = 0;
-    kick = 200;
+    open_scene(200);
     dBodyID first = add_ball(100, x, 10), far = add_ball(1, -1e5, -1);
     for (int i = 0; i < 7; i++) {
         add_ball(1, x += 0.2 + gap[i], 0);
@@ -134,10 +140,7 @@ START_TEST(bodies_that_come_farther_each_time_stand_still)
     ck_assert_double_eq(dBodyGetPosition(first)[0], -0.21);
     ck_assert_double_eq(dBodyGetLinearVel(first)[0], 10);
     ck_assert_double_eq_tol(dBodyGetPosition(far)[0], -1e5 - step, 1e-9);
-    dJointGroupDestroy(contacts);
-    dSpaceDestroy(space);
-    dWorldDestroy(world);
-    dCloseODE();
+    close_scene();
 }
 END_TEST
 

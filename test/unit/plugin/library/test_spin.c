@@ -1,6 +1,7 @@
 // Fast spin, against closed forms: free flight, a gyroscope on a ball joint, a top on the ground, a
 // coin that rolls, the wheels of a car.
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <ode/ode.h>
@@ -254,14 +255,41 @@ END_TEST
 
 typedef struct ground {
     dWorldID world;
+    dSpaceID space;
     dJointGroupID contacts;
 } ground;
+
+static ground open_ground(const char *method)
+{
+    const ground s = {dWorldCreate(), dHashSpaceCreate(0), dJointGroupCreate(0)};
+    sprag_world_configure(s.world, method);
+    dWorldSetGravity(s.world, 0, 0, -g);
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    return s;
+}
 
 static void touch(void *data, dGeomID a, dGeomID b)
 {
     const ground *s = data;
     join_contacts(s->world, s->contacts, a, b, 4,
                   (dSurfaceParameters){.mode = dContactApprox1, .mu = 0.5}, NULL);
+}
+
+static void step_ground(ground *s, double step)
+{
+    dSpaceCollide(s->space, s, touch);
+    dWorldStep(s->world, step);
+    dJointGroupEmpty(s->contacts);
+}
+
+// rad, by which the axis of a body has gone round the vertical since *angle, which becomes that of
+// now.
+static double gone_round(dBodyID body, double *angle)
+{
+    const dReal *R = dBodyGetRotation(body);
+    const double before = *angle;
+    *angle = atan2(R[6], R[2]);
+    return angle_between(before, *angle);
 }
 
 enum { TOPS = 4 };
@@ -276,16 +304,12 @@ START_TEST(top_stands)
         {60, 1.5578, 0.01}, {150, 0.6100, 0.01}, {60, 1.5578, 1 / 60.0}, {60, 1.5578, 0.001}};
     const double arm = 0.0488, tip = 0.005, tilt = 0.3, seconds = 5;
     const double step = of[_i % TOPS].step, w = of[_i % TOPS].spin, rate = of[_i % TOPS].rate;
-    ground s = {dWorldCreate(), dJointGroupCreate(0)};
-    dSpaceID space = dSimpleSpaceCreate(0);
-    sprag_world_configure(s.world, method[_i / TOPS]);
-    dWorldSetGravity(s.world, 0, 0, -g);
-    dCreatePlane(space, 0, 0, 1, 0);
+    ground s = open_ground(method[_i / TOPS]);
     dMass m;
     dMassSetCylinderTotal(&m, 1, 3, 0.1, 0.02);
     dBodyID body = dBodyCreate(s.world);
     dBodySetMass(body, &m);
-    dGeomID geom = dCreateSphere(space, tip);
+    dGeomID geom = dCreateSphere(s.space, tip);
     dGeomSetBody(geom, body);
     dGeomSetOffsetPosition(geom, 0, 0, -arm);
     turn(body, 0, 1, 0, tilt);
@@ -293,18 +317,13 @@ START_TEST(top_stands)
     dBodySetAngularVel(body, w * sin(tilt), 0, w * cos(tilt));
     double gone = 0, angle = 0, most = 0;
     for (int i = 0; i < lround(seconds / step); i++) {
-        dSpaceCollide(space, &s, touch);
-        dWorldStep(s.world, step);
-        dJointGroupEmpty(s.contacts);
-        const dReal *R = dBodyGetRotation(body);
-        double now = atan2(R[6], R[2]);
-        gone += angle_between(angle, now);
-        angle = now;
-        most = fmax(most, acos(R[10]));
+        step_ground(&s, step);
+        gone += gone_round(body, &angle);
+        most = fmax(most, acos(dBodyGetRotation(body)[10]));
     }
     ck_assert_double_eq_tol(gone / seconds, rate, 0.02 * rate);
     ck_assert_double_lt(most, 0.35);
-    destroy_world(s.world, space, s.contacts);
+    destroy_world(s.world, s.space, s.contacts);
 }
 END_TEST
 
@@ -323,33 +342,25 @@ START_TEST(a_coin_rolls_round)
     const double r = 0.3, wide = 0.002, seconds = 10;
     const double spin = (rate * sin(lean) / 4 - g * tan(lean) / (rate * r)) / 1.5;
     const double own = spin - rate * sin(lean);
-    ground s = {dWorldCreate(), dJointGroupCreate(0)};
-    dSpaceID space = dSimpleSpaceCreate(0);
-    sprag_world_configure(s.world, method[_i / 4]);
-    dWorldSetGravity(s.world, 0, 0, -g);
-    dCreatePlane(space, 0, 0, 1, 0);
+    ground s = open_ground(method[_i / 4]);
     dMass m;
     dMassSetCylinderTotal(&m, 1, 3, r, wide);
     dBodyID body = dBodyCreate(s.world);
     dBodySetMass(body, &m);
-    dGeomSetBody(dCreateCylinder(space, r, wide), body);
+    dGeomSetBody(dCreateCylinder(s.space, r, wide), body);
     turn(body, 0, 1, 0, M_PI / 2 - lean);
     dBodySetPosition(body, 0, 0, r * cos(lean) + wide / 2 * sin(lean));
     dBodySetAngularVel(body, own * cos(lean), 0, rate + own * sin(lean));
     dBodySetLinearVel(body, 0, -r * spin, 0);
     double gone = 0, angle = 0;
     for (int i = 0; i < lround(seconds / step); i++) {
-        dSpaceCollide(space, &s, touch);
-        dWorldStep(s.world, step);
-        dJointGroupEmpty(s.contacts);
-        const dReal *R = dBodyGetRotation(body);
-        double now = atan2(R[6], R[2]);
-        gone += angle_between(angle, now);
-        angle = now;
-        ck_assert_double_eq_tol(asin(R[10]), lean, 0.01); // in world axes it falls over
+        step_ground(&s, step);
+        gone += gone_round(body, &angle);
+        ck_assert_double_eq_tol(asin(dBodyGetRotation(body)[10]), lean,
+                                0.01); // in world axes it falls over
     }
     ck_assert_double_eq_tol(gone / seconds, rate, 0.05 * fabs(rate));
-    destroy_world(s.world, space, s.contacts);
+    destroy_world(s.world, s.space, s.contacts);
 }
 END_TEST
 
@@ -371,19 +382,15 @@ START_TEST(a_fast_car_does_not_drift)
 {
     static const double steps[] = {0.001, 0.01, 1 / 60.0};
     const double step = steps[_i % 3], speed = 20, r = 0.3, half = 1.2, turned = 0.02;
-    ground s = {dWorldCreate(), dJointGroupCreate(0)};
-    dSpaceID space = dHashSpaceCreate(0);
+    ground s = open_ground("method=stribeck");
     dJointID joint[4];
-    sprag_world_configure(s.world, "method=stribeck");
-    dWorldSetGravity(s.world, 0, 0, -g);
-    dCreatePlane(space, 0, 0, 1, 0);
-    dBodyID car = add_box(s.world, space, 1000, (dVector3){3, 0.8, 0.5}, 0.7);
+    dBodyID car = add_box(s.world, s.space, 1000, (dVector3){3, 0.8, 0.5}, 0.7);
     dBodySetLinearVel(car, speed, 0, 0);
     for (int i = 0; i < 4; i++) {
         const double at[3] = {i < 2 ? half : -half, i % 2 ? 0.8 : -0.8, r};
         dMass m;
         dBodyID wheel = dBodyCreate(s.world);
-        dGeomID geom = _i < 3 ? dCreateCylinder(space, r, 0.2) : dCreateSphere(space, r);
+        dGeomID geom = _i < 3 ? dCreateCylinder(s.space, r, 0.2) : dCreateSphere(s.space, r);
         dMassSetCylinderTotal(&m, 20, 2, r, 0.2);
         if (_i >= 3) {
             dMassSetSphereTotal(&m, 20, r);
@@ -406,16 +413,14 @@ START_TEST(a_fast_car_does_not_drift)
             dJointSetHinge2Param(joint[k], dParamLoStop, turned);
             dJointSetHinge2Param(joint[k], dParamHiStop, turned);
         }
-        dSpaceCollide(space, &s, touch);
-        dWorldStep(s.world, step);
-        dJointGroupEmpty(s.contacts);
+        step_ground(&s, step);
     }
     const dReal *v = dBodyGetLinearVel(car), *R = dBodyGetRotation(car);
     const double rate = dBodyGetAngularVel(car)[2];
     const double drift = angle_between(atan2(R[4], R[0]), atan2(v[1], v[0]));
     ck_assert_double_eq_tol(rate, -hypot(v[0], v[1]) * tan(turned) / (2 * half), 0.02 * fabs(rate));
     ck_assert_double_eq_tol(drift, half * rate / speed, 0.006);
-    destroy_world(s.world, space, s.contacts);
+    destroy_world(s.world, s.space, s.contacts);
 }
 END_TEST
 
