@@ -155,7 +155,7 @@ static bool join_groups(const ode_problem *pulled, const int body[2])
         const bool stays = body[side] == SPRAG_STATIC || !(pulled->body[body[side]].mass > 0);
         at[side] = sprag_ode_group(pulled, stays ? SPRAG_STATIC : body[side]);
     }
-    pulled->group[at[at[0] < at[1]]] = at[at[0] > at[1]];
+    sprag_unite(pulled->group, at[0], at[1]);
     return at[0] == at[1];
 }
 

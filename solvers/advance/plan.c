@@ -20,7 +20,7 @@ static double first_event(const advance_run *run)
         bool ends = near->certificate.time < first && near->certificate.height > band_of(run) &&
                     near->certificate.side >= 0 &&
                     (!near->closed || advance_blocks_elsewhere(run, i));
-        first = ends ? fmin(first, near->certificate.time) : first;
+        first = ends ? near->certificate.time : first;
     }
     return first;
 }
