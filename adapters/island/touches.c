@@ -17,8 +17,9 @@ static double closing(const ode_problem *pulled, const sprag_contact *contact)
     return -dot3(contact->frame[0], u);
 }
 
-// Along the tangents of contact `like` its surface moves: the new ones stay near to them. Its chord
-// has another normal and other levers. first: the side of the contact that the first geom is on.
+// Along the tangents of contact `like` its surface moves: the new ones stay near to them. What the
+// chord of `like` has added to that is left out, as it has another normal and other levers. first:
+// the side of the contact that the first geom is on.
 static void add(ode_problem *pulled, int like, int first, const ode_touch *touch)
 {
     int i = pulled->problem.contacts++;

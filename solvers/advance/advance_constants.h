@@ -158,8 +158,8 @@ static const double advance_bound_parts[2] = {0.7, 0.2}, advance_bound_error = 0
 enum { ADVANCE_CAP_ROWS = 3 };
 
 // Products of blocks by contact and row that a factorization may take where a coarse plan settles,
-// and sweeps of a solve elsewhere; changes of the motion (projection.c) take half as many. Larger:
-// more exact, slower.
+// and sweeps of a solve elsewhere; the projection of a motion takes half as many. Larger: more
+// exact, slower.
 static const double advance_settled_work = 10;
 enum { ADVANCE_SWEEPS = 60 };
 

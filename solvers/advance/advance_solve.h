@@ -38,12 +38,6 @@ void advance_place_contact(const advance_run *run, const advance_point *point, s
 double advance_inverse_mass(const advance_run *run, const sprag_body *body,
                             const sprag_contact *contact);
 
-// ---- projection.c
-
-// Sets the push: the displacement, as a velocity, that takes back a share of each overlap, and
-// opens gaps.
-sprag_result advance_push_out(advance_run *run, const advance_problem *p);
-
 // ---- friction.c
 
 // N, by which rounding may press two bodies on each other at a contact.
@@ -102,5 +96,9 @@ void advance_start_rates(advance_rates *r, int body, const double v[6]);
 // Sets the joint rows and, as the first contacts, the given ones, which keep the rates that they
 // have.
 void advance_keep_rates(const advance_run *run, advance_rates *r);
+
+// Sets the push: the displacement, as a velocity, that takes back a share of each overlap, and
+// opens gaps.
+sprag_result advance_push_out(advance_run *run, const advance_problem *p);
 
 #endif

@@ -316,8 +316,8 @@ static bool are_many(const advance_run *run)
            run->points.count > SPRAG_REDUCE_OF_BODY * SPRAG_REDUCE_BODIES;
 }
 
-// A few stay of those by the hundred. They do not stand for the others, as the number of all is
-// that of the triangles. false: no memory.
+// A few stay of those by the hundred. They do not stand for the others: how many there were
+// depends on how finely the meshes are divided. false: no memory.
 static bool drop_many(advance_run *run, bool *keeps)
 {
     const sprag_frame *frame = run->frame;

@@ -53,7 +53,7 @@ sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *probl
         options.exact = false;
         options.sweeps = sweeps;
     }
-    if (coarse && run->settling && memory) { // the push has no friction
+    if (coarse && run->settling && memory) { // changes of the motion have no friction
         options.settled_work = advance_settled_work;
     }
     const sprag_scratch before = *run->solving;

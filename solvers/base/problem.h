@@ -125,8 +125,8 @@ void sprag_contact_slide_on_chords(sprag_contact *contact, const sprag_body *bod
 
 // The same, and along the normal: where the chords open the contact, the bodies may come as much
 // nearer, so that they keep it; where they close it, as of a crate inside a drum, the bodies part
-// as much, but for gaps_count: those of the contacts have what closes. Adds to slide.velocity and
-// bias.
+// as much. gaps_count: they do not, because gaps and dips of the contacts count what closes. Adds
+// to slide.velocity and bias, and sets recovery.
 void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, double step,
                              bool gaps_count);
 

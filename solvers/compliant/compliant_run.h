@@ -92,7 +92,7 @@ typedef struct compliant_guards {
     int pairs;                // number of the guards of pairs
     int *pair;                // pairs; index in frame->pair
     int *first_of_mesh;       // pairs; the first guard of a triangle of the same mesh near the same
-                              // body; these follow one another
+                              // body, or of the same two meshes; these follow one another
     compliant_law *law;       // pairs; by law.c
     sprag_gap_memory *memory; // pairs; features where the gap is looked for first
     double *cost;             // pairs, evaluations
@@ -307,8 +307,8 @@ void compliant_set_reference(compliant_run *run);                   // bounds.x
 void compliant_measure_motion(compliant_run *run, const double *x); // bounds.moved
 double compliant_gap_bound(const compliant_run *run, int guard);    // m, lower bound of the gap
 
-// The guard behind `last` (-1: the first) of another triangle of the same mesh near the same body;
-// -1: none.
+// The guard behind `last` (-1: the first) of another triangle of the same mesh near the same body,
+// or of the same two meshes; -1: none.
 int compliant_next_of_mesh(const compliant_run *run, int guard, int last);
 
 // Does the contact of a triangle with this gap belong to another one, that has its point, too? Then
