@@ -105,11 +105,12 @@ static double driven_rate(const advance_run *run)
         const advance_near *near = &run->near[run->points.point[i].pair];
         const int *collider = run->frame->pair[run->points.point[i].pair].collider;
         for (int side = 0; side < 2; side++) {
-            const int other = run->frame->collider[collider[!side]].body;
-            if (near->radius[!side] > 0 && near->carried[side].motion &&
+            const int body = run->frame->collider[collider[side]].body,
+                      other = run->frame->collider[collider[!side]].body;
+            if (near->radius[!side] > 0 && body != SPRAG_STATIC &&
                 !(run->frame->body[other].mass > 0) &&
                 !advance_is_centred_ball(&near->carried[side])) {
-                fastest = fmax(fastest, norm3(near->carried[side].motion->velocity + 3));
+                fastest = fmax(fastest, norm3(run->frame->body[body].velocity + 3));
             }
         }
     }
