@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "ode.h"
+#include "trial_memory.h"
 
 // Bytes of each block: objects of ODE, and the arena of the islands, which takes 64 kB, or 32 bytes
 // for each body and joint. More: first steps of larger worlds do not crash without memory; each
@@ -15,7 +16,7 @@ enum { BLOCKS = sizeof sizes / sizeof *sizes };
 static struct {
     pthread_t thread;
     void *block[BLOCKS];             // NULL: taken
-    _Atomic(dAllocFunction *) alloc; // of the program; NULL: the C library's
+    _Atomic(dAllocFunction *) alloc; // sprag's (trial_memory.h); NULL: the C library's
 } held;
 
 static void *take(dsizeint size)
@@ -45,6 +46,9 @@ static void give_back(void)
 bool sprag_ode_hold_memory(void)
 {
     sprag_ode_lock_default(true);
+    if (sprag_ode_program_allocates()) {
+        return true;
+    }
     for (int i = 0; i < BLOCKS; i++) {
         held.block[i] = dAlloc(sizes[i]);
         if (!held.block[i]) {
@@ -60,6 +64,8 @@ bool sprag_ode_hold_memory(void)
 
 void sprag_ode_release_memory(void)
 {
-    dSetAllocHandler(held.alloc);
+    if (dGetAllocHandler() == take) {
+        dSetAllocHandler(held.alloc);
+    }
     give_back();
 }

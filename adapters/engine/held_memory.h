@@ -5,8 +5,10 @@
 
 #include <stdbool.h>
 
-// From here on blocks of ODE's own serve those allocations of this thread that fail. false: there
-// is no memory for them, and nothing has changed. Other threads that ask for the same wait.
+// From here on held blocks serve those allocations of this thread that fail; but none of a program
+// with an allocator of its own, which ODE tells the size of what it frees: a held block is larger.
+// false: there is no memory for them, and nothing has changed. Other threads that ask for the same
+// wait.
 bool sprag_ode_hold_memory(void);
 
 // Ends that, and gives back what ODE has not taken.

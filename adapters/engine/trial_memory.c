@@ -99,6 +99,12 @@ void sprag_ode_begin_trial(void)
     }
 }
 
+bool sprag_ode_program_allocates(void)
+{
+    dAllocFunction *alloc = dGetAllocHandler();
+    return alloc == take ? trial.alloc != NULL : alloc != NULL;
+}
+
 // ODE's own threads keep their job records. Where these are static, `give` must stay.
 void sprag_ode_end_trial(void)
 {

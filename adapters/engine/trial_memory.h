@@ -12,6 +12,9 @@
 void sprag_ode_begin_trial(void);
 void sprag_ode_end_trial(void);
 
+// Does ODE allocate by a function of the program?
+bool sprag_ode_program_allocates(void);
+
 // Memory functions for a world, of static memory alone.
 void *sprag_ode_trial_take(dsizeint size);
 void *sprag_ode_trial_retake(void *old, dsizeint old_size, dsizeint size);

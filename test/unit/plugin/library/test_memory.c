@@ -442,6 +442,31 @@ START_TEST(the_check_at_start_needs_no_memory_of_ode)
 }
 END_TEST
 
+static size_t largest; // bytes that ODE has asked for
+
+static void *note_size(size_t size)
+{
+    largest = size > largest ? size : largest;
+    return malloc(size);
+}
+
+// ODE tells an allocator of the program's own the size of what it frees, so that it must get what
+// it asks for, in the first step of a world, too: 64 kB for its islands.
+START_TEST(an_allocator_of_the_program_serves_ode_alone)
+{
+    dWorldID w = dWorldCreate();
+    create_body(w, 1, 0, 0, 2);
+    configure(w, "method=stribeck");
+    largest = 0;
+    dSetAllocHandler(note_size);
+    ck_assert(dWorldStep(w, 0.01));
+    ck_assert_ptr_eq((void *)(intptr_t)dGetAllocHandler(), (void *)(intptr_t)note_size);
+    dSetAllocHandler(NULL);
+    ck_assert_uint_eq(largest, 1 << 16);
+    dWorldDestroy(w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *start = suite_create("memory at the start of a process"),
@@ -451,6 +476,7 @@ int main(void)
                    {a_step_without_memory_is_done_or_undone, METHODS * EXTRAS * WARM * 2},
                    {threads_without_memory_are_done_without, 1},
                    {a_second_solve_allocates_nothing, 1},
+                   {an_allocator_of_the_program_serves_ode_alone, 1},
                    {derivatives_without_memory_are_right_or_refused, 4});
     int failed = run_suite_as(start, CK_FORK);
     return run_suite(suite) || failed;
