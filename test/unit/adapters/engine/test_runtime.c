@@ -53,6 +53,8 @@ START_TEST(replaced_colliders_are_known)
     sprag_ode_override_collider(dSphereClass, dBoxClass, touches_nowhere);
     ck_assert(sprag_ode_is_overridden(ball, box) && sprag_ode_is_overridden(box, ball));
     ck_assert(!sprag_ode_is_overridden(ball, ball) && !sprag_ode_is_overridden(box, box));
+    dGeomDestroy(ball);
+    dGeomDestroy(box);
     dCloseODE();
 }
 END_TEST
