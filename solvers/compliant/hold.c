@@ -118,11 +118,10 @@ static void remember(sprag_pair_memory *memory, const sprag_contact *contact, co
     }
 }
 
-static void keep(compliant_held *held, int i)
+static void keep(compliant_held *held, int guard, const double arm[3])
 {
-    const sprag_contact *c = &held->contact[i];
-    held->kept_guard[held->kept] = held->guard[i];
-    memcpy(held->kept_arm[held->kept++], c->arm[0], sizeof *held->kept_arm);
+    held->kept_guard[held->kept] = guard;
+    memcpy(held->kept_arm[held->kept++], arm, sizeof *held->kept_arm);
 }
 
 void compliant_keep_held(compliant_run *run)
@@ -130,7 +129,7 @@ void compliant_keep_held(compliant_run *run)
     run->held.kept = 0;
     for (int i = 0; i < run->held.points; i++) {
         if (run->held.force[i][0] > 0) {
-            keep(&run->held, i);
+            keep(&run->held, run->held.guard[i], run->held.contact[i].arm[0]);
         }
     }
 }
@@ -144,8 +143,7 @@ static void recall_kept(compliant_run *run)
         const sprag_pair_memory *memory = compliant_pair(run, g)->memory;
         for (int i = 0; memory && i < memory->count && held->kept < COMPLIANT_HELD_MAX; i++) {
             if (norm3(memory->point[i].force) > 0) {
-                held->kept_guard[held->kept] = g;
-                memcpy(held->kept_arm[held->kept++], memory->point[i].at, sizeof *held->kept_arm);
+                keep(held, g, memory->point[i].at);
             }
         }
     }
@@ -268,7 +266,7 @@ static void find_held(compliant_run *run)
     run->held.kept = 0;
     for (int i = 0; i < run->held.points; i++) {
         run->held.pair[run->held.guard[i]] = true;
-        keep(&run->held, i);
+        keep(&run->held, run->held.guard[i], run->held.contact[i].arm[0]);
     }
 }
 

@@ -61,11 +61,17 @@ bool sprag_spin_is_round(const double inertia[9])
     return !principal_axes(inertia, axes);
 }
 
-bool sprag_spin_is_about(const double axis[3], const double w[3], double step)
+// square: of the angular velocity, of which the spin is a part.
+static bool is_fast(double spin, double square, double step)
 {
-    const double spin = fabs(dot3(axis, w)), across = sqrt(fmax(0, dot3(w, w) - spin * spin));
+    const double across = sqrt(fmax(0, square - spin * spin));
     return spin > sprag_spin_least(step) && spin * step < spin_most &&
            spin >= spin_above_across * across;
+}
+
+bool sprag_spin_is_about(const double axis[3], const double w[3], double step)
+{
+    return is_fast(fabs(dot3(axis, w)), dot3(w, w), step);
 }
 
 bool sprag_spin_find(const double inertia[9], const double rotation[9], const double w[3],
@@ -83,8 +89,7 @@ bool sprag_spin_find(const double inertia[9], const double rotation[9], const do
         most = fmax(spin, most);
     }
     mul33(rotation, axes + 3 * best, axis);
-    double across = sqrt(fmax(0, square - most * most));
-    return most > least && most * step < spin_most && most >= spin_above_across * across;
+    return is_fast(most, square, step);
 }
 
 // C = A [b]x, whose columns k are A (b x unit k)
