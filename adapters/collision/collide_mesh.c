@@ -27,20 +27,10 @@ void sprag_ode_into_axes(const ode_mesh_collision *c, int side, const double at[
     mul33_transposed(pose->rotation, from, local);
 }
 
-static bool is_in_box_of(const double corner[3][3], const double at[3])
-{
-    bool in = true;
-    for (int k = 0; k < 3 && in; k++) {
-        const double x = corner[0][k] - at[k], y = corner[1][k] - at[k], z = corner[2][k] - at[k];
-        in = (x <= ODE_SAME_POINT || y <= ODE_SAME_POINT || z <= ODE_SAME_POINT) &&
-             (x >= -ODE_SAME_POINT || y >= -ODE_SAME_POINT || z >= -ODE_SAME_POINT);
-    }
-    return in;
-}
-
 static bool has(const double corner[3][3], const double at[3])
 {
-    return is_in_box_of(corner, at) && sprag_triangle_has(corner, at, ODE_SAME_POINT);
+    return sprag_triangle_is_about(corner, at, ODE_SAME_POINT) &&
+           sprag_triangle_has(corner, at, ODE_SAME_POINT);
 }
 
 // ---- one plane
@@ -249,7 +239,7 @@ static bool is_of_surface(const ode_mesh_collision *c, int side, const ode_trian
     }
     for (int i = 0; i < near->count && !in_front; i++) {
         const double(*corner)[3] = near->triangle[i].corner;
-        const bool boxed = is_in_box_of(corner, at);
+        const bool boxed = sprag_triangle_is_about(corner, at, ODE_SAME_POINT);
         bool before = false;
         for (int k = 0; k < 3 && boxed && !before; k++) {
             double to[3];

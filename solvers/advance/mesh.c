@@ -86,7 +86,7 @@ advance_seam advance_seam_at(advance_run *run, int pair, const double at[3], con
     mul33_transposed(of->pose[side]->rotation, from, local);
     for (int i = of->mesh[0]; i < of->mesh[1] && seam != ADVANCE_LEVEL_SEAM; i++) {
         const sprag_shape *other = run->near[i].shape[run->near[i].triangle];
-        if (i == pair || !sprag_triangle_is_about(other->polytope, local, 2 * near)) {
+        if (i == pair || !sprag_triangle_is_about(other->polytope->vertex, local, 2 * near)) {
             continue;
         }
         facet_of(run, i, &f);

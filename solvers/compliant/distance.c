@@ -144,7 +144,7 @@ bool compliant_belongs_to_neighbour(compliant_run *run, const double *x, int gua
         sprag_gap other;
         const int of = sprag_pair_triangle(run->frame, guards->pair[g]);
         if (guards->gap[g] - moved > gap->distance ||
-            !sprag_triangle_is_about(compliant_collider(run, g, of)->shape.polytope, local,
+            !sprag_triangle_is_about(compliant_collider(run, g, of)->shape.polytope->vertex, local,
                                      2 * COMPLIANT_SHARED_POINT)) {
             continue;
         }

@@ -72,7 +72,7 @@ bool sprag_triangle_nearest(const double corner[3][3], const double at[3], doubl
 // Is the point on the triangle, or no farther (m) from it than this?
 bool sprag_triangle_has(const double corner[3][3], const double at[3], double near);
 
-// May it be, by the box of the triangle? Both in the axes of the triangle.
-bool sprag_triangle_is_about(const sprag_polytope *triangle, const double at[3], double near);
+// May it be, by the box of the triangle?
+bool sprag_triangle_is_about(const double corner[3][3], const double at[3], double near);
 
 #endif

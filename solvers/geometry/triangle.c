@@ -51,9 +51,8 @@ bool sprag_triangle_nearest(const double corner[3][3], const double at[3], doubl
     return within;
 }
 
-bool sprag_triangle_is_about(const sprag_polytope *triangle, const double at[3], double near)
+bool sprag_triangle_is_about(const double v[3][3], const double at[3], double near)
 {
-    const double(*v)[3] = triangle->vertex;
     for (int k = 0; k < 3; k++) {
         const double low = at[k] - near, high = at[k] + near;
         if ((v[0][k] < low && v[1][k] < low && v[2][k] < low) ||
