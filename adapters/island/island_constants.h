@@ -45,7 +45,8 @@ static const double load_spring = 1e-4;
 // 1 ms), less loses more.
 static const double load_arc = 0.8;
 
-// m/s, of which such joints take no notice: at rest its direction is that of rounding.
+// m/s, of which such joints take no notice, nor is an error that changes so fast opened by the
+// program: at rest that is rounding.
 static const double load_least_way = 1e-12;
 
 // Most that a step may win beside what is in the account, as a share of the energy; bodies that

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "island.h"
+#include "island_constants.h"
 #include "linalg.h"
 
 // Of a row's bias times the step, m or rad.
@@ -60,7 +61,7 @@ static double slide_of(const ode_problem *pulled, const ode_loaded_joint *joint)
 
 // m, of the anchors, by which a step leaves the tangent of its motion, or twice as much: half of
 // step^2 w^2 r by each turn, half of that of a distance across it, and step^2 w x v where the joint
-// slides along a body that turns.
+// slides along a body that turns. Rounding moves anchors, too.
 static double own_way(const ode_problem *pulled, const ode_loaded_joint *joint)
 {
     const int first = (int)(joint->row - pulled->row);
@@ -74,14 +75,14 @@ static double own_way(const ode_problem *pulled, const ode_loaded_joint *joint)
             sum += dot3(w, w) * norm3(joint->lever[side]);
         }
     }
-    return pulled->problem.step * pulled->problem.step * sum;
+    return pulled->problem.step * (pulled->problem.step * sum + load_least_way);
 }
 
 // m^2, no more than its square, and known at once.
 static double least_own_way(const ode_problem *pulled, const ode_loaded_joint *joint)
 {
-    const double square = pulled->problem.step * pulled->problem.step;
-    double sum = 0;
+    const double step = pulled->problem.step, square = step * step;
+    double sum = square * load_least_way * load_least_way;
     for (int side = 0; side < 2; side++) {
         const int body = joint->row->body[side];
         if (body != SPRAG_STATIC) {

@@ -395,9 +395,8 @@ static void look_ahead(ode_problem *pulled)
     for (int i = 0, spin = 0; i < pulled->problem.bodies; i++) {
         bool spins = spin < pulled->spins && pulled->spin[spin].body == i;
         const double *axis = spins ? pulled->spin[spin++].axis : NULL;
-        bool finite = axis || dBodyGetFiniteRotationMode(pulled->island.body[i]);
-        const double *w = pulled->body[i].velocity + 3;
-        set_turn(&pulled->load[i], w, axis, pulled->problem.step, finite);
+        const sprag_body *body = &pulled->body[i];
+        set_turn(&pulled->load[i], body->velocity + 3, axis, pulled->problem.step, body->by_angle);
     }
     for (int i = 0; i < pulled->loadeds; i++) {
         if (pulled->loaded[i].linear == 3) { // else it slides: the circle is not all of the way
