@@ -536,11 +536,14 @@ static double work_of_sweep(const sweeps *s)
            SWEEPS_PORT_ENTRY_WORK * mechanisms_entries(s);
 }
 
+// Momentum carries sweeps that go round in a cycle, as friction may make them, away for ever (by 15
+// % a sweep in a hostile world). So there is none while a sweep changes more than the first one
+// did.
 static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *stats)
 {
     const double each = work_of_sweep(s), coupling = SWEEPS_COUPLING_WORK * mechanisms_entries(s);
     const double paid = fmax((options->most_work - coupling) / each, options->least);
-    double halfway = INFINITY, last = INFINITY, scale = 1;
+    double halfway = INFINITY, first = INFINITY, last = INFINITY, scale = 1;
     memcpy(s->before, s->x.all, (size_t)s->x.count * sizeof *s->before);
     for (int it = 1, since = 1;; it++, since++) {
         double change = batches_sweep(s);
@@ -554,7 +557,8 @@ static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *sta
             return;
         }
         halfway = power_of_two ? stats->convergence : halfway;
-        since = change > last ? 1 : since;
+        first = it == 1 ? change : first;
+        since = change > last || change > first ? 1 : since;
         last = change;
         batches_accelerate(s, (since - 1.0) / (since + 2.0));
     }
