@@ -1,4 +1,4 @@
-// The JSON of a comparison in place; plugin/README.md describes it.
+// The JSON of a comparison in place; plugin/MEASURE.md describes it.
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
