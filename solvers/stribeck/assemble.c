@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "kinematics.h"
+#include "laws.h"
+#include "linalg.h"
 #include "stribeck_constants.h"
 
 typedef struct assembly {
@@ -268,6 +270,96 @@ sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem,
     }
     *node_of = assembly.node_of;
     return SPRAG_OK;
+}
+
+sprag_scales sprag_stribeck_scales(const sprag_problem *problem,
+                                   const sprag_stribeck_options *options)
+{
+    sprag_softness soft = sprag_problem_softness(problem, sprag_stribeck_shares(options));
+    return (sprag_scales){.soft = soft,
+                          .stiction = sprag_stiction_of(soft.scale, options->stiction_tolerance,
+                                                        options->stiction_at_rest)};
+}
+
+// |slip| of a cone, m/s, in the metric of its shape, where the system is placed. What has gone
+// along a chord goes along the next one after the turn: the bend of the last one is the other way.
+static double slip_of(const sprag_system *system, int point, const sprag_cone *cone,
+                      const sprag_contact *contact)
+{
+    const bool on_chord = contact->on_chords && cone->first < SPRAG_ROLL;
+    double sum = 0;
+    for (int k = 0; k < cone->axes; k++) {
+        const int row = cone->first + k;
+        double bend = on_chord ? 2 * contact->slide.velocity[row - SPRAG_SLIDE] : 0;
+        double u = cone->shape[k] * (system->slip[point][row] + bend) / cone->of_stiction;
+        sum += u * u;
+    }
+    return sqrt(sum);
+}
+
+// Sets the stiction tolerance of each cone: the contact's own if it has one, else a thousandth of
+// its slip before the step, between the tolerance at rest, by which contacts at rest creep even if
+// their bodies move together, and that of sliding contacts.
+// *at_rest: m/s, the least of contacts at rest.
+static void set_stiction(sprag_system *system, const sprag_problem *problem, sprag_scales *scales,
+                         double *at_rest)
+{
+    sprag_system_place(system, system->start);
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            system->cone[c].stiction = slip_of(system, i, &system->cone[c], &problem->contact[i]);
+            scales->fastest = fmax(scales->fastest, system->cone[c].stiction);
+        }
+    }
+    *at_rest = scales->stiction.at_rest;
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        double asked = problem->contact[i].stiction;
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            double *tolerance = &system->cone[c].stiction;
+            *tolerance =
+                sprag_stiction_tolerance(&scales->stiction, asked, *tolerance, scales->fastest);
+            system->cone[c].linear = asked > 0;
+        }
+        *at_rest = asked > 0 ? fmin(*at_rest, asked) : *at_rest;
+    }
+}
+
+// Measures the slip of contacts at rest from where their friction is that of the last step, so that
+// what rests creeps by changes of its friction only. Surfaces with a slip or a stiction tolerance
+// of their own have the law that they ask for.
+static void hold(sprag_system *system, const sprag_problem *problem, const sprag_scales *scales,
+                 double at_rest)
+{
+    for (int i = 0; i < system->points; i++) {
+        sprag_point *point = &system->point[i];
+        const bool held = point->guess[0] > 0 && sprag_contact_rests(problem, &problem->contact[i],
+                                                                     scales->stiction.moving);
+        for (int c = point->cone; c < point->cone + point->cones && held; c++) {
+            sprag_cone *cone = &system->cone[c];
+            double slip[2];
+            if (cone->first + cone->axes <= SPRAG_ROLL && isfinite(cone->coefficient) &&
+                !cone->creeps && !cone->linear) {
+                cone->of_stiction *= STRIBECK_HELD_TOLERANCE;
+                sprag_cone_stuck_slip(cone, at_rest, cone->force ? system->step : point->guess[0],
+                                      point->guess + cone->first, slip);
+                add_scaled(point->offset + cone->first, 1, slip, cone->axes);
+            }
+        }
+    }
+}
+
+sprag_result sprag_stribeck_assemble(const sprag_problem *problem, sprag_scales *scales,
+                                     sprag_scratch *scratch, sprag_system *system, int **node_of,
+                                     double *at_rest)
+{
+    sprag_result result = sprag_assemble(system, problem, &scales->soft, scratch, node_of);
+    if (result == SPRAG_OK) {
+        set_stiction(system, problem, scales, at_rest);
+        hold(system, problem, scales, *at_rest);
+    }
+    return result;
 }
 
 void sprag_assemble_solution(const sprag_system *system, const sprag_problem *problem,

@@ -25,22 +25,21 @@ typedef struct sprag_scales {
     double fastest; // m/s, fastest slip of a contact before the step
 } sprag_scales;
 
-// Those of a problem but for its fastest slip, which is 0 (stribeck.c).
+static inline sprag_shares sprag_stribeck_shares(const sprag_stribeck_options *options)
+{
+    return (sprag_shares){options->softness, options->row_softness, options->friction_softness};
+}
+
+// Those of a problem but for its fastest slip, which is 0.
 sprag_scales sprag_stribeck_scales(const sprag_problem *problem,
                                    const sprag_stribeck_options *options);
 
-// The system of a problem, or of a part of one, whose scales are given; raises their fastest slip
-// to that of this system. *at_rest: m/s, the stiction tolerance that the last evaluation of a solve
-// has. SPRAG_OK, SPRAG_NO_MEMORY.
+// The system of a problem, or of a part of one, whose scales are given, with the laws of its
+// contacts; raises their fastest slip to that of this system. *at_rest: m/s, the stiction tolerance
+// that the last evaluation of a solve has. SPRAG_OK, SPRAG_NO_MEMORY.
 sprag_result sprag_stribeck_assemble(const sprag_problem *problem, sprag_scales *scales,
                                      sprag_scratch *scratch, sprag_system *system, int **node_of,
                                      double *at_rest);
-
-// Measures the slip of contacts at rest from where their friction is that of the last step, so that
-// what rests creeps by changes of its friction only. Surfaces with a slip or a stiction tolerance
-// of their own have the law that they ask for. The system is as sprag_stribeck_assemble leaves it.
-void sprag_stribeck_hold(sprag_system *system, const sprag_problem *problem,
-                         const sprag_scales *scales, double at_rest);
 
 // Sets v and the impulses of the system from a solution.
 void sprag_assemble_start(sprag_system *system, const sprag_problem *problem, const int *node_of,

@@ -42,7 +42,6 @@ sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *pro
     if (result != SPRAG_OK) {
         return result;
     }
-    sprag_stribeck_hold(system, problem, &d->scales, d->stiction);
     d->velocity = SPRAG_TAKE(scratch, system->size, double);
     d->panel = SPRAG_TAKE_RAW(scratch, system->size, double[SPRAG_PANEL]);
     d->slip = SPRAG_TAKE_RAW(scratch, system->points, double[6]);
@@ -199,7 +198,6 @@ sprag_result sprag_derivative_add_contacts(const sprag_derivative *d, const spra
     if (result != SPRAG_OK || !velocity) {
         return SPRAG_NO_MEMORY;
     }
-    sprag_stribeck_hold(&system, &contacts, &scales, at_rest);
     for (int b = 0; b < near->bodies; b++) {
         if (node_of[b] != SPRAG_NOWHERE) {
             memcpy(velocity + 6 * node_of[b], d->velocity + 6 * d->node_of[body[b]],

@@ -417,7 +417,6 @@ sprag_result sprag_stribeck_forces(const sprag_problem *problem,
     if (result != SPRAG_OK) {
         return result;
     }
-    sprag_stribeck_hold(&system, problem, &scales, stiction);
     double *v = SPRAG_TAKE_RAW(scratch, system.size, double);
     double *dv = SPRAG_TAKE_RAW(scratch, system.size, double);
     if (scratch->failed) {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "assemble.h"
-#include "laws.h"
 #include "linalg.h"
 #include "oneway.h"
 #include "stiction.h"
@@ -24,86 +23,6 @@ sprag_stribeck_options sprag_stribeck_defaults(void)
                                     .max_iterations = 25,
                                     .max_continuation = 150,
                                     .direct_work = 400};
-}
-
-static sprag_shares shares_of(const sprag_stribeck_options *options)
-{
-    return (sprag_shares){options->softness, options->row_softness, options->friction_softness};
-}
-
-sprag_scales sprag_stribeck_scales(const sprag_problem *problem,
-                                   const sprag_stribeck_options *options)
-{
-    sprag_softness soft = sprag_problem_softness(problem, shares_of(options));
-    return (sprag_scales){.soft = soft,
-                          .stiction = sprag_stiction_of(soft.scale, options->stiction_tolerance,
-                                                        options->stiction_at_rest)};
-}
-
-// |slip| of a cone, m/s, in the metric of its shape, where the system is placed. What has gone
-// along a chord goes along the next one after the turn: the bend of the last one is the other way.
-static double slip_of(const sprag_system *system, int point, const sprag_cone *cone,
-                      const sprag_contact *contact)
-{
-    const bool on_chord = contact->on_chords && cone->first < SPRAG_ROLL;
-    double sum = 0;
-    for (int k = 0; k < cone->axes; k++) {
-        const int row = cone->first + k;
-        double bend = on_chord ? 2 * contact->slide.velocity[row - SPRAG_SLIDE] : 0;
-        double u = cone->shape[k] * (system->slip[point][row] + bend) / cone->of_stiction;
-        sum += u * u;
-    }
-    return sqrt(sum);
-}
-
-// Sets the stiction tolerance of each cone: the contact's own if it has one, else a thousandth of
-// its slip before the step, between the tolerance at rest, by which contacts at rest creep even if
-// their bodies move together, and that of sliding contacts.
-// *at_rest: m/s, the least of contacts at rest.
-static void set_stiction(sprag_system *system, const sprag_problem *problem, sprag_scales *scales,
-                         double *at_rest)
-{
-    sprag_system_place(system, system->start);
-    for (int i = 0; i < system->points; i++) {
-        const sprag_point *point = &system->point[i];
-        for (int c = point->cone; c < point->cone + point->cones; c++) {
-            system->cone[c].stiction = slip_of(system, i, &system->cone[c], &problem->contact[i]);
-            scales->fastest = fmax(scales->fastest, system->cone[c].stiction);
-        }
-    }
-    *at_rest = scales->stiction.at_rest;
-    for (int i = 0; i < system->points; i++) {
-        const sprag_point *point = &system->point[i];
-        double asked = problem->contact[i].stiction;
-        for (int c = point->cone; c < point->cone + point->cones; c++) {
-            double *tolerance = &system->cone[c].stiction;
-            *tolerance =
-                sprag_stiction_tolerance(&scales->stiction, asked, *tolerance, scales->fastest);
-            system->cone[c].linear = asked > 0;
-        }
-        *at_rest = asked > 0 ? fmin(*at_rest, asked) : *at_rest;
-    }
-}
-
-void sprag_stribeck_hold(sprag_system *system, const sprag_problem *problem,
-                         const sprag_scales *scales, double at_rest)
-{
-    for (int i = 0; i < system->points; i++) {
-        sprag_point *point = &system->point[i];
-        const bool held = point->guess[0] > 0 && sprag_contact_rests(problem, &problem->contact[i],
-                                                                     scales->stiction.moving);
-        for (int c = point->cone; c < point->cone + point->cones && held; c++) {
-            sprag_cone *cone = &system->cone[c];
-            double slip[2];
-            if (cone->first + cone->axes <= SPRAG_ROLL && isfinite(cone->coefficient) &&
-                !cone->creeps && !cone->linear) {
-                cone->of_stiction *= STRIBECK_HELD_TOLERANCE;
-                sprag_cone_stuck_slip(cone, at_rest, cone->force ? system->step : point->guess[0],
-                                      point->guess + cone->first, slip);
-                add_scaled(point->offset + cone->first, 1, slip, cone->axes);
-            }
-        }
-    }
 }
 
 static double work_left(const sprag_stribeck_options *options)
@@ -143,17 +62,6 @@ static bool set_guess(sprag_strategy_state *w, const sprag_problem *problem, con
     return guess != NULL;
 }
 
-sprag_result sprag_stribeck_assemble(const sprag_problem *problem, sprag_scales *scales,
-                                     sprag_scratch *scratch, sprag_system *system, int **node_of,
-                                     double *at_rest)
-{
-    sprag_result result = sprag_assemble(system, problem, &scales->soft, scratch, node_of);
-    if (result == SPRAG_OK) {
-        set_stiction(system, problem, scales, at_rest);
-    }
-    return result;
-}
-
 static void charge(const sprag_stribeck_options *options, double work)
 {
     if (options->work_left) {
@@ -184,17 +92,50 @@ static bool is_near_rest(const sprag_problem *problem, const sprag_solution *sol
     return true;
 }
 
-// The strategies of strategy.h among the attempts, with at most so much work of updates. SPRAG_OK:
-// accepted. Counts are added to *stats, and what they took to *work; *update: that of a Newton
-// update; both in products of blocks.
-static sprag_result solve_directly(const sprag_problem *problem,
-                                   const sprag_stribeck_options *options, unsigned attempts,
-                                   double most, sprag_best *best, sprag_stats *stats,
-                                   double *update, double *work)
+// Of all strategies of a solve.
+static void copy_counts(const sprag_stats *from, sprag_stats *to)
 {
+    to->history = from->history;
+    to->history_room = from->history_room;
+    to->iterations = from->iterations;
+    to->sweeps = from->sweeps;
+    to->sweep_work = from->sweep_work;
+    to->factorizations = from->factorizations;
+}
+
+// An island, and what this solve has done so far. Work is in products of blocks.
+typedef struct island {
+    const sprag_problem *problem;
+    const sprag_stribeck_options *options;
+    sprag_best *best;
+    sprag_stats *stats;
+    sprag_memory *memory;
+    // before the solve (look_at)
+    int moving;      // bodies with a mass
+    bool joined;     // by rows
+    bool alone;      // one body on several contacts; of one contact a sweep is exact
+    bool trees;      // without rows, bodies touch in chains and trees only
+    bool stacked;    // face on face or in trees: likely to rest
+    bool near;       // near rest
+    bool goes_on;    // near rest, and a direct method solved it last
+    bool free;       // pays for no failures
+    bool known_pays; // known forces do not wait for their account
+    double most;     // work of a direct method where it is not likely to pay
+    // so far
+    bool known_first;                // known forces went before the sweeps
+    bool solved;                     // by known forces
+    double known, interior, settled; // work of the direct methods
+} island;
+
+// The strategies of strategy.h among the attempts, with at most so much work of updates. SPRAG_OK:
+// accepted. Counts are added to b->stats, and what they took to *work.
+static sprag_result solve_directly(island *b, unsigned attempts, double most, double *work)
+{
+    const sprag_problem *problem = b->problem;
+    const sprag_stribeck_options *options = b->options;
     sprag_scales scales = sprag_stribeck_scales(problem, options);
     sprag_stiction *stiction = &scales.stiction;
-    sprag_scratch *scratch = best->scratch;
+    sprag_scratch *scratch = b->best->scratch;
     sprag_system system;
     int *node_of;
     double at_rest;
@@ -206,20 +147,14 @@ static sprag_result solve_directly(const sprag_problem *problem,
     if (result != SPRAG_OK) {
         return result;
     }
-    sprag_stribeck_hold(&system, problem, &scales, at_rest);
     sprag_strategy_state w = make_state(&scales, at_rest, options, attempts);
     w.problem = problem;
     w.node_of = node_of;
-    w.best = best;
+    w.best = b->best;
     w.is_two_way = options->scheme == SPRAG_TWO_WAY || problem->contacts == 0;
-    w.stats.history = stats->history;
-    w.stats.history_room = stats->history_room;
-    w.stats.iterations = stats->iterations;
-    w.stats.sweeps = stats->sweeps;
-    w.stats.sweep_work = stats->sweep_work;
-    w.stats.factorizations = stats->factorizations;
+    copy_counts(b->stats, &w.stats);
     if (sprag_strategy_open(&w, &system, scratch) != SPRAG_OK ||
-        (options->warm && !set_guess(&w, problem, node_of, best->solution, scratch))) {
+        (options->warm && !set_guess(&w, problem, node_of, b->best->solution, scratch))) {
         return SPRAG_NO_MEMORY;
     }
     const double before = sprag_strategy_work(&w); // of updates so far
@@ -235,11 +170,11 @@ static sprag_result solve_directly(const sprag_problem *problem,
             result = SPRAG_NO_MEMORY;
         }
     }
-    const double taken = fmax(1, w.stats.iterations - stats->iterations) * w.update_work;
+    const double taken = fmax(1, w.stats.iterations - b->stats->iterations) * w.update_work;
     charge(options, taken); // one at least: the assembly
-    *update = w.update_work;
+    b->memory->update = w.update_work;
     *work += taken;
-    *stats = w.stats;
+    *b->stats = w.stats;
     return result;
 }
 
@@ -279,25 +214,26 @@ static bool has_stiff_contacts(const sprag_problem *problem)
 }
 
 // At most so many sweeps, whatever the residual.
-static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_options *options,
-                          int most, sprag_best *best, sprag_stats *stats)
+static sprag_result sweep(const island *b, int most)
 {
-    const sprag_sweeps_options sweeps = {.soft = shares_of(options),
+    sprag_best *best = b->best;
+    const sprag_sweeps_options sweeps = {.soft = best->soft,
                                          .most = most,
                                          .least = STRIBECK_POOR_SWEEPS,
-                                         .most_work = work_left(options),
+                                         .most_work = work_left(b->options),
                                          .tolerance = STRIBECK_SWEEP_TOLERANCE,
-                                         .moving = options->stiction_tolerance,
-                                         .at_rest = options->stiction_at_rest};
-    sprag_stats swept = *stats;
+                                         .moving = b->options->stiction_tolerance,
+                                         .at_rest = b->options->stiction_at_rest};
+    sprag_stats swept = *b->stats;
     const sprag_scratch before = *best->scratch;
     swept.strategy = SPRAG_STRATEGY_GAUSS_SEIDEL;
-    sprag_result result = sprag_sweeps_solve(problem, &sweeps, best->scratch, &best->room, &swept);
+    sprag_result result =
+        sprag_sweeps_solve(b->problem, &sweeps, best->scratch, &best->room, &swept);
     sprag_scratch_release(best->scratch, &before);
-    charge(options, swept.sweep_work - stats->sweep_work);
-    stats->sweeps = swept.sweeps;
-    stats->sweep_work = swept.sweep_work;
-    stats->convergence = swept.convergence;
+    charge(b->options, swept.sweep_work - b->stats->sweep_work);
+    b->stats->sweeps = swept.sweeps;
+    b->stats->sweep_work = swept.sweep_work;
+    b->stats->convergence = swept.convergence;
     if (result == SPRAG_OK && !isfinite(sprag_best_offer(best, &swept))) {
         return SPRAG_NOT_CONVERGED;
     }
@@ -320,18 +256,22 @@ static double least_change(const sprag_problem *problem)
 // Velocities and forces before the step. SPRAG_OK: they balance as well as known forces do that
 // need no update, and no body loses more momentum than these leave in all bodies together, as if
 // all were like the one that the step changes least: it would lose it in every step, however large
-// the loads of others are. Nothing is assembled for it.
-static sprag_result keep(const sprag_problem *problem, const sprag_stribeck_options *options,
-                         sprag_best *best)
+// the loads of others are. Nothing is assembled for it. Contacts that are kept creep by the
+// stiction tolerance, so not what joints hold, which stands still.
+static sprag_result keep(const island *b)
 {
-    sprag_solution *room = sprag_best_room(best);
+    const sprag_problem *problem = b->problem;
+    if (!b->memory->rests || !b->near || b->options->exact || b->joined) {
+        return SPRAG_NOT_CONVERGED;
+    }
+    sprag_solution *room = sprag_best_room(b->best);
     if (!room) {
         return SPRAG_NO_MEMORY;
     }
-    for (int b = 0; b < problem->bodies; b++) {
-        memcpy(room->velocity[b], problem->body[b].velocity, sizeof room->velocity[b]);
+    for (int i = 0; i < problem->bodies; i++) {
+        memcpy(room->velocity[i], problem->body[i].velocity, sizeof room->velocity[i]);
     }
-    const double at_rest = sprag_stribeck_scales(problem, options).stiction.at_rest;
+    const double at_rest = sprag_stribeck_scales(problem, b->options).stiction.at_rest;
     sprag_stats kept = {.strategy = SPRAG_STRATEGY_KEPT, .stiction_least = INFINITY};
     for (int i = 0; i < problem->contacts; i++) {
         const sprag_contact *contact = &problem->contact[i];
@@ -341,15 +281,15 @@ static sprag_result keep(const sprag_problem *problem, const sprag_stribeck_opti
         kept.stiction = fmax(kept.stiction, stiction);
         kept.stiction_least = fmin(kept.stiction_least, stiction);
     }
-    const bool swept = options->memory->last == SPRAG_STRATEGY_GAUSS_SEIDEL;
+    const bool swept = b->memory->last == SPRAG_STRATEGY_GAUSS_SEIDEL;
     const double share = swept ? STRIBECK_FORCE_KNOWN : 1; // or the decay of an exact solve stops
-    const double most = share * STRIBECK_FORCE_KNOWN * options->tolerance;
-    const double lost = most * sqrt(count_moving(problem)) * least_change(problem);
-    const sprag_residual found = sprag_best_measure(best);
+    const double most = share * STRIBECK_FORCE_KNOWN * b->options->tolerance;
+    const double lost = most * sqrt(b->moving) * least_change(problem);
+    const sprag_residual found = sprag_best_measure(b->best);
     if (!(found.relative <= most && found.momentum <= lost)) {
         return SPRAG_NOT_CONVERGED;
     }
-    sprag_best_take(best, &found, &kept);
+    sprag_best_take(b->best, &found, &kept);
     return SPRAG_OK;
 }
 
@@ -363,17 +303,6 @@ static bool left_near_rest(const sprag_best *best)
     return isfinite(best->stats.residual) && is_near_rest(best->problem, best->solution);
 }
 
-// An island, and what this solve has done so far.
-typedef struct island {
-    const sprag_problem *problem;
-    const sprag_stribeck_options *options;
-    sprag_best *best;
-    sprag_stats *stats;
-    sprag_memory *memory;
-    bool stacked;                    // face on face or in trees: likely to rest
-    double known, interior, settled; // work of the direct methods, products of blocks
-} island;
-
 // Without work left not even the matrix is assembled.
 static sprag_result try_directly(island *b, unsigned attempts, double most, double *work)
 {
@@ -381,8 +310,7 @@ static sprag_result try_directly(island *b, unsigned attempts, double most, doub
         return SPRAG_NOT_CONVERGED;
     }
     const sprag_scratch before = *b->best->scratch;
-    sprag_result result = solve_directly(b->problem, b->options, attempts, most, b->best, b->stats,
-                                         &b->memory->update, work);
+    sprag_result result = solve_directly(b, attempts, most, work);
     sprag_scratch_release(b->best->scratch, &before);
     return result;
 }
@@ -420,109 +348,145 @@ static void settle_known(island *b, bool pays)
     }
 }
 
+static island look_at(const sprag_problem *problem, const sprag_stribeck_options *options,
+                      sprag_best *best, sprag_stats *stats, sprag_memory *memory)
+{
+    island b = {problem, options, best, stats, memory, .moving = count_moving(problem)};
+    const double updates = options->direct_work;
+    b.joined = problem->rows > 0;
+    b.alone = b.moving == 1 && problem->contacts > 1 && !b.joined;
+    b.trees = !b.joined && contacts_form_trees(problem, b.moving);
+    b.stacked = b.trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * b.moving;
+    b.near = is_near_rest(problem, NULL);
+    b.goes_on = b.near && memory->last != SPRAG_STRATEGY_NONE &&
+                memory->last != SPRAG_STRATEGY_GAUSS_SEIDEL;
+    b.free = (options->exact || b.joined) && memory->update <= updates;
+    b.known_pays = updates > 0 && (options->exact || b.free || memory->known >= 0);
+    b.most = STRIBECK_AFFORDABLE_SWEEPS * (problem->contacts + problem->rows);
+    return b;
+}
+
+// The attempts in known forces that go before the sweeps; 0: none. They go near rest if a direct
+// method solved the island last, in one body alone, where contacts have a stiffness of their own,
+// and where joints hold bodies. Newton's method in the velocities goes with them in small islands
+// with joints (a gripper that closes moves by its motors, and is not near rest), and in their place
+// in one body alone whose forces are not known.
+static unsigned attempts_before_sweeps(const island *b)
+{
+    const bool exact = b->options->exact;
+    if (!b->known_pays ||
+        !(exact || b->joined || b->alone || b->goes_on || has_stiff_contacts(b->problem))) {
+        return 0;
+    }
+    return exact                     ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT
+           : b->alone && !b->goes_on ? SPRAG_ATTEMPT_NEWTON
+           : b->free                 ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_NEWTON
+           : b->memory->runs         ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_PATIENT
+                                     : SPRAG_ATTEMPT_DIRECT;
+}
+
+// Known forces; the interior-point method, near rest, until known forces solve the island or it
+// owes too much; and for islands that settle, frozen friction in full instead of sweeps.
+static sprag_result solve_before_sweeps(island *b)
+{
+    const sprag_stribeck_options *options = b->options;
+    const bool exact = options->exact, cheap = b->trees || b->joined;
+    const unsigned attempts = attempts_before_sweeps(b);
+    sprag_result result = SPRAG_NOT_CONVERGED;
+    b->known_first = attempts;
+    if (attempts) {
+        result = try_directly(b, attempts, cheap || exact ? INFINITY : b->most, &b->known);
+        b->solved = result == SPRAG_OK;
+    }
+    const bool runs = (b->near || exact) && b->memory->runs;
+    const bool pays = exact && b->stacked && (b->free || b->memory->interior >= 0);
+    if (has_failed(result) && options->direct_work > 0 && (runs || pays)) {
+        result = try_interior(b, runs ? INFINITY : b->most);
+    }
+    if (has_failed(result) && options->settled_work > 0) {
+        result = try_directly(b, SPRAG_ATTEMPT_SETTLED, INFINITY, &b->settled);
+    }
+    return result;
+}
+
+static sprag_result solve_by_sweeps(island *b)
+{
+    const bool exact = b->options->exact;
+    const int least = b->near && !exact ? STRIBECK_REST_SWEEPS : 0;
+    const int most = b->options->sweeps < least ? least : b->options->sweeps;
+    const int times = b->trees && !exact ? STRIBECK_SWEEPS_OF_TREES : 1;
+    return sweep(b, most < INT_MAX / times ? times * most : INT_MAX);
+}
+
+// Direct methods follow sweeps that leave the island near rest, where contacts creep without them,
+// or one body alone. In loops, known forces follow only sweeps that have converged: from others
+// they do not end. Newton's method in the velocities goes on in trees, and where joints hold
+// bodies: what a gripper holds by a line slips by millimetres otherwise. The interior-point method
+// earns the more the larger the gap is. result: of the sweeps; returns SPRAG_NO_MEMORY, or it.
+static sprag_result finish_sweeps(island *b, sprag_result result)
+{
+    const sprag_stribeck_options *options = b->options;
+    sprag_memory *memory = b->memory;
+    const bool exact = options->exact, rests = left_near_rest(b->best);
+    const double gap = b->best->stats.gap / STRIBECK_HARD;
+    const bool ends =
+        !exact && b->best->stats.residual <= STRIBECK_FORCE_KNOWN * options->tolerance;
+    sprag_result last = result == SPRAG_OK && !ends ? SPRAG_NOT_CONVERGED : result;
+    memory->runs = false;
+    const bool nearly = b->trees || b->stats->convergence <= STRIBECK_SWEEP_TOLERANCE;
+    const bool known_next = b->joined ? !b->free : !b->known_first && nearly;
+    if (b->known_pays && has_failed(last) && (exact || b->moving == 1 || (rests && known_next))) {
+        const unsigned newton = b->trees || b->joined ? SPRAG_ATTEMPT_NEWTON : 0;
+        const unsigned known = b->joined ? 0 : SPRAG_ATTEMPT_SWEPT; // of joints they have failed
+        last = try_directly(b, newton | known, b->most, &b->known);
+        b->solved = last == SPRAG_OK;
+    }
+    const int laws = b->problem->contacts + b->problem->rows;
+    const double update = fmax(memory->update, STRIBECK_UPDATE_WORK * laws); // 0: not known
+    const double cost = STRIBECK_INTERIOR_LEAST * update;
+    const bool may = options->direct_work > 0 && (rests || exact) && b->stacked;
+    const double share = may ? fmin(1, STRIBECK_GAP_SHARE * gap) : 0;
+    memory->interior = fmin(cost, memory->interior + share * b->stats->sweep_work);
+    if (share > 0 && has_failed(last) && memory->interior >= cost * fmax(0, 1 - gap)) {
+        last = try_interior(b, INFINITY);
+    }
+    return last == SPRAG_NO_MEMORY ? last : result;
+}
+
+// For the next solve of the island.
+static void remember(island *b)
+{
+    sprag_memory *memory = b->memory;
+    const sprag_stats *found = &b->best->stats;
+    const bool rests = (b->trees || b->joined) && left_near_rest(b->best);
+    settle_known(b, b->solved && (b->known <= b->most || rests));
+    memory->last = found->strategy;
+    const bool swept_once = // and is exact, as of a body on one contact
+        b->stats->sweeps == 1 && found->residual <= STRIBECK_FORCE_KNOWN * b->options->tolerance;
+    memory->rests = b->stats->iterations == 0 && (b->solved || swept_once);
+}
+
 // Sweeps of Gauss-Seidel solve everything, but not exactly. Two direct methods are exact, take
 // longer, and may fail: Newton's method in known forces, and the interior-point method. Each has an
 // account of work in the island's memory: what does not pay is charged, and the method waits until
 // a share of the work of the others has paid for it. So failures take at most that share in the
-// long run; before it waits, the interior-point method may owe what brings a tower to rest.
-// What solved the island last goes first. Velocities and forces of contacts are kept, without a
-// look at the matrix, while they balance after a step in which known forces took no update, or one
-// sweep was enough. They creep by the stiction tolerance, so not what joints hold, which stands
-// still. Known forces go first near rest, in one body alone, where contacts have a stiffness of
-// their own, and where joints hold bodies; the interior-point method near rest, until known forces
-// solve it or it owes too much. Otherwise sweeps go first.
-// Direct methods follow sweeps that leave the island near rest, where contacts creep without them
-// (in loops, known forces follow only sweeps that have converged: from others they do not end), or
-// one body alone. Newton's method in the velocities goes on in trees, and where joints hold
-// bodies: what a gripper holds by a line slips by millimetres otherwise. The interior-point method
-// earns the more the larger the gap is. Islands that settle are solved by frozen friction in full
-// instead of sweeps. If solves are exact, both go first and last, at rest or not, known forces
-// never wait, and small islands are solved to a root. Those, and islands with joints, in which an
-// update takes no more than direct_work have no accounts: what is done is a function of the
-// problem. Newton's method in the velocities goes before sweeps in such islands with joints (a
-// gripper that closes moves by its motors, and is not near rest), and of one body alone whose
-// forces are not known. The accounts keep larger islands in motion from failing in every step.
-static sprag_result solve_two_way(const sprag_problem *problem,
-                                  const sprag_stribeck_options *options, sprag_best *best,
-                                  sprag_stats *stats)
+// long run; before it waits, the interior-point method may owe what brings a tower to rest. The
+// accounts keep larger islands in motion from failing in every step.
+// What solved the island last goes first. If solves are exact, direct methods go first and last, at
+// rest or not, known forces never wait, and small islands are solved to a root. Those, and islands
+// with joints, in which an update takes no more than direct_work have no accounts: what is done is
+// a function of the problem.
+static sprag_result solve_two_way(island *b)
 {
-    const bool exact = options->exact;
-    sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
-    const int moving = count_moving(problem), laws = problem->contacts + problem->rows;
-    const bool joined = problem->rows > 0;
-    const bool trees = !joined && contacts_form_trees(problem, moving);
-    const bool cheap = trees || joined, near = is_near_rest(problem, NULL);
-    const bool stacked = trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * moving;
-    const bool goes_on = // a direct method solved it last
-        memory->last != SPRAG_STRATEGY_NONE && memory->last != SPRAG_STRATEGY_GAUSS_SEIDEL;
-    const double most = STRIBECK_AFFORDABLE_SWEEPS * laws;
-    island b = {problem, options, best, stats, memory, stacked, 0, 0, 0};
-    const bool direct = options->direct_work > 0;
-    const bool free = (exact || joined) && memory->update <= options->direct_work; // of accounts
-    const bool may = direct && (exact || free || memory->known >= 0);
-    const bool alone = // of one contact a sweep is exact
-        moving == 1 && problem->contacts > 1 && !joined;
-    const bool first =
-        may && (exact || joined || alone || (near && goes_on) || has_stiff_contacts(problem));
-    bool solved = false;
-    sprag_result result = memory->rests && near && !exact && !joined ? keep(problem, options, best)
-                                                                     : SPRAG_NOT_CONVERGED;
-    if (result == SPRAG_OK || result == SPRAG_NO_MEMORY) {
+    sprag_result result = keep(b);
+    if (!has_failed(result)) {
         return result;
     }
-    if (first) {
-        const unsigned attempts = exact ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT
-                                  : alone && !(near && goes_on) ? SPRAG_ATTEMPT_NEWTON
-                                  : free         ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_NEWTON
-                                  : memory->runs ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_PATIENT
-                                                 : SPRAG_ATTEMPT_DIRECT;
-        result = try_directly(&b, attempts, cheap || exact ? INFINITY : most, &b.known);
-        solved = result == SPRAG_OK;
+    result = solve_before_sweeps(b);
+    if (has_failed(result) && b->options->sweeps > 0) {
+        result = finish_sweeps(b, solve_by_sweeps(b));
     }
-    const bool runs = (near || exact) && memory->runs;
-    const bool pays = exact && stacked && (free || memory->interior >= 0);
-    if (has_failed(result) && direct && (runs || pays)) {
-        result = try_interior(&b, runs ? INFINITY : most);
-    }
-    if (has_failed(result) && options->settled_work > 0) {
-        result = try_directly(&b, SPRAG_ATTEMPT_SETTLED, INFINITY, &b.settled);
-    }
-    if (has_failed(result) && options->sweeps > 0) {
-        const int least = near && !exact ? STRIBECK_REST_SWEEPS : 0;
-        const int sweeps = options->sweeps < least ? least : options->sweeps;
-        const int times = trees && !exact ? STRIBECK_SWEEPS_OF_TREES : 1;
-        result = sweep(problem, options, sweeps < INT_MAX / times ? times * sweeps : INT_MAX, best,
-                       stats);
-        const bool swept = left_near_rest(best);
-        const double gap = best->stats.gap / STRIBECK_HARD;
-        const double left = best->stats.residual;
-        const bool ends = !exact && left <= STRIBECK_FORCE_KNOWN * options->tolerance;
-        sprag_result last = result == SPRAG_OK && !ends ? SPRAG_NOT_CONVERGED : result;
-        memory->runs = false;
-        const bool nearly = trees || stats->convergence <= STRIBECK_SWEEP_TOLERANCE;
-        if (may && has_failed(last) &&
-            (exact || moving == 1 || (swept && (joined ? !free : !first && nearly)))) {
-            const unsigned newton = cheap ? SPRAG_ATTEMPT_NEWTON : 0;
-            const unsigned known = joined ? 0 : SPRAG_ATTEMPT_SWEPT; // of joints they have failed
-            last = try_directly(&b, newton | known, most, &b.known);
-            solved = last == SPRAG_OK;
-        }
-        const double update = fmax(memory->update, STRIBECK_UPDATE_WORK * laws); // 0: not known
-        const double cost = STRIBECK_INTERIOR_LEAST * update;
-        const double share =
-            direct && (swept || exact) && stacked ? fmin(1, STRIBECK_GAP_SHARE * gap) : 0;
-        memory->interior = fmin(cost, memory->interior + share * stats->sweep_work);
-        if (share > 0 && has_failed(last) && memory->interior >= cost * fmax(0, 1 - gap)) {
-            last = try_interior(&b, INFINITY);
-        }
-        result = last == SPRAG_NO_MEMORY ? last : result;
-    }
-    const bool rests = left_near_rest(best);
-    settle_known(&b, solved && (b.known <= most || (cheap && rests)));
-    memory->last = best->stats.strategy;
-    const bool swept_once = // and is exact, as of a body on one contact
-        stats->sweeps == 1 && best->stats.residual <= STRIBECK_FORCE_KNOWN * options->tolerance;
-    memory->rests = stats->iterations == 0 && (solved || swept_once);
+    remember(b);
     return result;
 }
 
@@ -538,36 +502,33 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     }
     options = options ? options : &defaults;
     stats = stats ? stats : &own;
-    double update, work = 0;
     stats->iterations = stats->sweeps = stats->factorizations = 0;
     stats->sweep_work = 0;
     sprag_best best = {.problem = problem,
-                       .soft = shares_of(options),
+                       .soft = sprag_stribeck_shares(options),
                        .scratch = scratch,
                        .solution = solution,
                        .stats = {.residual = INFINITY}};
     if (!sprag_best_room(&best)) { // before strategies, whose memory is released
         return SPRAG_NO_MEMORY;
     }
+    const bool two_way =
+        problem->contacts > 0 ? options->scheme == SPRAG_TWO_WAY : problem->rows > 0;
+    sprag_memory none = {0};
+    island b = look_at(problem, options, &best, stats,
+                       two_way && options->memory ? options->memory : &none);
     bool poor = !(work_left(options) > 0) && problem->contacts > 0;
     if (!poor) {
-        bool two_way = problem->contacts > 0 ? options->scheme == SPRAG_TWO_WAY : problem->rows > 0;
-        result = two_way
-                     ? solve_two_way(problem, options, &best, stats)
-                     : solve_directly(problem, options, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT,
-                                      INFINITY, &best, stats, &update, &work);
+        result = two_way ? solve_two_way(&b)
+                         : solve_directly(&b, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT, INFINITY,
+                                          &b.known);
         poor = !(work_left(options) > 0) && result != SPRAG_OK && result != SPRAG_NO_MEMORY;
     }
     if (poor) {
-        result = sweep(problem, options, STRIBECK_POOR_SWEEPS, &best, stats);
+        result = sweep(&b, STRIBECK_POOR_SWEEPS);
     }
     if (result != SPRAG_NO_MEMORY && isfinite(best.stats.residual)) {
-        best.stats.history = stats->history;
-        best.stats.history_room = stats->history_room;
-        best.stats.iterations = stats->iterations;
-        best.stats.sweeps = stats->sweeps;
-        best.stats.sweep_work = stats->sweep_work;
-        best.stats.factorizations = stats->factorizations;
+        copy_counts(stats, &best.stats);
         *stats = best.stats;
         result = SPRAG_OK;
     }

@@ -26,8 +26,8 @@ typedef struct sprag_cone {
     bool creeps;        // the surface asks for creep: the impulse is proportional up to the bound
     bool linear;        // the surface sets the stiction tolerance: likewise up to that slip
     double of_stiction; // its own tolerance over the stiction tolerance: 1, in rad/s 1/m; less
-                        // where it holds (sprag_stribeck_hold)
-    double stiction;    // m/s, lower bound of the stiction tolerance (set_stiction in stribeck.c)
+                        // where it holds (hold in assemble.c)
+    double stiction;    // m/s, lower bound of the stiction tolerance (set_stiction in assemble.c)
     bool force;         // coefficient is a force: the normal impulse does not bound friction
     bool quadratic;     // the profile of arXiv 1909.05700, eq. 9, instead of the smooth one
     double softening;   // of the quadratic profile at rest, relative to the stiction tolerance
