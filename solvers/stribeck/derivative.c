@@ -52,14 +52,15 @@ sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *pro
         return SPRAG_NO_MEMORY;
     }
     sprag_assemble_start(system, problem, d->node_of, solution, d->velocity);
-    result = sprag_forces_iterate(system, d->stiction, options->tolerance, STRIBECK_FORCE_UPDATES,
-                                  SPRAG_FORCES_BRIEF, d->velocity, dv, &stats);
+    const sprag_forces_limits limits = {d->stiction, options->tolerance, STRIBECK_FORCE_UPDATES,
+                                        SPRAG_FORCES_BRIEF};
+    result = sprag_forces_iterate(system, &limits, d->velocity, dv, &stats);
     if (result != SPRAG_OK) {
         return result;
     }
     save_base(d, rate);
     result = sprag_system_factor(system, d->stiction, NULL);
-    if (result == SPRAG_OK && system->points == 0 && system->equations > 0) { // as in a step
+    if (result == SPRAG_OK) { // as in a step
         sprag_newton_state state = {.v = d->velocity, .dv = dv};
         result = sprag_newton_harden_rows(system, options->tolerance, d->stiction, &state, &stats);
         if (result == SPRAG_OK && state.hardened) {

@@ -331,12 +331,12 @@ static double search(iterate *s, const double *apart, int count)
     return error;
 }
 
-sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double tolerance,
-                                  int updates, sprag_forces_mode mode, double *v, double *dv,
-                                  sprag_stats *stats)
+sprag_result sprag_forces_iterate(sprag_system *system, const sprag_forces_limits *limits,
+                                  double *v, double *dv, sprag_stats *stats)
 {
+    const sprag_forces_mode mode = limits->mode;
     const bool known = mode == SPRAG_FORCES_BRIEF || mode == SPRAG_FORCES_PATIENT;
-    iterate s = {.system = system, .stiction = stiction, .v = v, .dv = dv};
+    iterate s = {.system = system, .stiction = limits->stiction, .v = v, .dv = dv};
     if (!take(&s, system->scratch)) {
         return SPRAG_NO_MEMORY;
     }
@@ -348,7 +348,7 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
         since = error < least / 2 ? 0 : since;
         least = fmin(least, error);
         bool stalls = since >= STRIBECK_FORCE_STALLED;
-        double enough = known && i == 0 ? STRIBECK_FORCE_KNOWN * tolerance : tolerance;
+        double enough = (known && i == 0 ? STRIBECK_FORCE_KNOWN : 1) * limits->tolerance;
         if (error <= (stalls ? fmax(enough, STRIBECK_FORCE_ROUNDING) : enough)) {
             sprag_system_set_impulses(system, s.at, s.row_at);
             return SPRAG_OK;
@@ -356,7 +356,7 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
         const bool lost = mode == SPRAG_FORCES_BRIEF ? error > fmax(first, STRIBECK_FORCE_ROUNDING)
                                                      : error > fmax(first, STRIBECK_FORCE_LOST) ||
                                                            since > STRIBECK_FORCE_PATIENCE;
-        if (i >= updates || !isfinite(error) || (known && lost)) {
+        if (i >= limits->updates || !isfinite(error) || (known && lost)) {
             return SPRAG_NOT_CONVERGED;
         }
         sprag_result result = update(&s);
@@ -371,7 +371,7 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
             apart[i % STRIBECK_FORCE_MEMORY] = s.apart;
             error = search(&s, apart, i + 1);
         }
-        sprag_system_log(system, stiction, stats);
+        sprag_system_log(system, limits->stiction, stats);
     }
 }
 
@@ -382,26 +382,28 @@ static int updates_left(int last, const sprag_stats *stats, int most)
     return left < 0 ? 0 : left < most ? left : most;
 }
 
-sprag_result sprag_forces_solve(sprag_system *system, double softest, double stiction,
-                                double tolerance, int updates, sprag_forces_mode mode, double *v,
-                                double *dv, sprag_stats *stats)
+sprag_result sprag_forces_solve(sprag_system *system, double softest,
+                                const sprag_forces_limits *limits, double *v, double *dv,
+                                sprag_stats *stats)
 {
     const int each =
-        mode == SPRAG_FORCES_SEARCH ? STRIBECK_SEARCHED_UPDATES : STRIBECK_FORCE_UPDATES;
-    const int last = updates < INT_MAX - stats->iterations ? stats->iterations + updates : INT_MAX;
-    sprag_result result = sprag_forces_iterate(system, stiction, tolerance,
-                                               updates_left(last, stats, each), mode, v, dv, stats);
+        limits->mode == SPRAG_FORCES_SEARCH ? STRIBECK_SEARCHED_UPDATES : STRIBECK_FORCE_UPDATES;
+    const int before = stats->iterations;
+    const int last = limits->updates < INT_MAX - before ? before + limits->updates : INT_MAX;
+    sprag_forces_limits part = *limits;
+    part.updates = updates_left(last, stats, each);
+    sprag_result result = sprag_forces_iterate(system, &part, v, dv, stats);
     if (result != SPRAG_NOT_CONVERGED || stats->iterations >= last) {
         return result;
     }
     result =
-        sprag_interior_solve(system, softest, stiction, STRIBECK_INTERIOR_FINEST,
+        sprag_interior_solve(system, softest, limits->stiction, STRIBECK_INTERIOR_FINEST,
                              updates_left(last, stats, STRIBECK_INTERIOR_UPDATES), v, dv, stats);
     if (result != SPRAG_OK && result != SPRAG_NOT_CONVERGED) {
         return result;
     }
-    return sprag_forces_iterate(system, stiction, tolerance, updates_left(last, stats, each), mode,
-                                v, dv, stats);
+    part.updates = updates_left(last, stats, each);
+    return sprag_forces_iterate(system, &part, v, dv, stats);
 }
 
 sprag_result sprag_stribeck_forces(const sprag_problem *problem,
@@ -424,10 +426,11 @@ sprag_result sprag_stribeck_forces(const sprag_problem *problem,
     }
     const double update = sprag_system_update_work(&system);
     const int before = stats->iterations;
-    const int updates = (int)clamp(*options->work_left / update, 0, INT_MAX / 2);
+    const sprag_forces_limits limits = {stiction, options->tolerance,
+                                        (int)clamp(*options->work_left / update, 0, INT_MAX / 2),
+                                        SPRAG_FORCES_SEARCH};
     sprag_assemble_start(&system, problem, node_of, solution, v);
-    result = sprag_forces_solve(&system, scales.soft.scale, stiction, options->tolerance, updates,
-                                SPRAG_FORCES_SEARCH, v, dv, stats);
+    result = sprag_forces_solve(&system, scales.soft.scale, &limits, v, dv, stats);
     *options->work_left -= (stats->iterations - before + 1) * update; // 1: the assembly
     if (result == SPRAG_OK) {
         sprag_assemble_solution(&system, problem, node_of, v, solution);

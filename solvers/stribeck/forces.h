@@ -25,20 +25,25 @@ typedef enum sprag_forces_mode {
     SPRAG_FORCES_SEARCH,  // after all; updates are shortened
 } sprag_forces_mode;
 
-// On bodies, from v (m/s, rad/s) and the impulses of the system. dv: size, scratch. tolerance: of
-// momentum and laws, relative to the impulses. Brief or patient, it takes a start without an update
-// only if that is a hundred times nearer than the tolerance. SPRAG_OK: the system has the impulses
-// at v, and is at the points w. SPRAG_NOT_CONVERGED after so many updates, SPRAG_SINGULAR,
-// SPRAG_NO_MEMORY.
-sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double tolerance,
-                                  int updates, sprag_forces_mode mode, double *v, double *dv,
-                                  sprag_stats *stats);
+typedef struct sprag_forces_limits {
+    double stiction;  // m/s
+    double tolerance; // of momentum and laws, relative to the impulses
+    int updates;      // at most
+    sprag_forces_mode mode;
+} sprag_forces_limits;
+
+// On bodies, from v (m/s, rad/s) and the impulses of the system. dv: size, scratch. Brief or
+// patient, it takes a start without an update only if that is a hundred times nearer than the
+// tolerance. SPRAG_OK: the system has the impulses at v, and is at the points w.
+// SPRAG_NOT_CONVERGED after the updates, SPRAG_SINGULAR, SPRAG_NO_MEMORY.
+sprag_result sprag_forces_iterate(sprag_system *system, const sprag_forces_limits *limits,
+                                  double *v, double *dv, sprag_stats *stats);
 
 // The same, not brief; then, if it fails, from what the interior-point method finds. softest: m/s,
-// of sprag_interior_solve; updates: at most, of all.
-sprag_result sprag_forces_solve(sprag_system *system, double softest, double stiction,
-                                double tolerance, int updates, sprag_forces_mode mode, double *v,
-                                double *dv, sprag_stats *stats);
+// of sprag_interior_solve. The updates are those of all.
+sprag_result sprag_forces_solve(sprag_system *system, double softest,
+                                const sprag_forces_limits *limits, double *v, double *dv,
+                                sprag_stats *stats);
 
 // It on a problem. Starts from the velocities and forces of *solution; forces of 0 do for new
 // contacts. Contacts with a stiffness (Hunt and Crossley's law) are not solved. Of the options:

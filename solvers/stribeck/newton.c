@@ -154,6 +154,9 @@ sprag_result sprag_newton_harden_rows(sprag_system *system, double tolerance, do
 {
     size_t size = (size_t)system->size, rows = (size_t)system->equations;
     double before = stats->convergence;
+    if (system->points > 0 || rows == 0) {
+        return SPRAG_OK;
+    }
     double *rate = SPRAG_TAKE_RAW(system->scratch, rows, double);
     double *v = SPRAG_TAKE_RAW(system->scratch, size, double);
     if (system->scratch->failed) {

@@ -64,17 +64,6 @@ static sprag_result iterate(sprag_strategy_state *w, double stiction, double tol
     return sprag_newton(w->system, &limits, stiction, &state, &w->stats);
 }
 
-// Takes out what the rows of joints alone yield beyond their own compliance.
-static sprag_result harden_rows(sprag_strategy_state *w, sprag_result result)
-{
-    sprag_newton_state state = {.v = w->v, .dv = w->dv};
-    if (result != SPRAG_OK || w->system->points > 0 || w->system->equations == 0) {
-        return result;
-    }
-    return sprag_newton_harden_rows(w->system, w->options.tolerance, w->options.finest, &state,
-                                    &w->stats);
-}
-
 // The residual at w->v, where the system is then evaluated.
 static double evaluate(sprag_strategy_state *w, double stiction)
 {
@@ -156,12 +145,13 @@ static void go_to_known(sprag_strategy_state *w)
 static sprag_result solve_known(sprag_strategy_state *w)
 {
     const bool root = w->options.attempts & SPRAG_ATTEMPT_ROOT;
-    const double tolerance = (root ? STRIBECK_FORCE_KNOWN : 1) * w->options.tolerance;
     const bool patient = w->options.attempts & SPRAG_ATTEMPT_PATIENT;
+    const sprag_forces_limits limits = {w->options.finest,
+                                        (root ? STRIBECK_FORCE_KNOWN : 1) * w->options.tolerance,
+                                        affordable(w, w->options.max_iterations),
+                                        patient ? SPRAG_FORCES_PATIENT : SPRAG_FORCES_BRIEF};
     go_to_known(w);
-    return sprag_forces_iterate(
-        w->system, w->options.finest, tolerance, affordable(w, w->options.max_iterations),
-        patient ? SPRAG_FORCES_PATIENT : SPRAG_FORCES_BRIEF, w->v, w->dv, &w->stats);
+    return sprag_forces_iterate(w->system, &limits, w->v, w->dv, &w->stats);
 }
 
 // Newton's method from the start; of joints alone with motors or stops from known forces, where
@@ -177,16 +167,20 @@ static sprag_result solve_newton(sprag_strategy_state *w)
     w->reached = w->options.finest;
     const double share = w->traits & SPRINGS ? STRIBECK_FORCE_KNOWN : 1;
     const double tolerance = share * w->options.tolerance;
-    return harden_rows(w, iterate(w, w->options.finest, tolerance, effort_of(w)));
+    sprag_newton_state state = {.v = w->v, .dv = w->dv};
+    sprag_result result = iterate(w, w->options.finest, tolerance, effort_of(w));
+    return result == SPRAG_OK ? sprag_newton_harden_rows(w->system, w->options.tolerance,
+                                                         w->options.finest, &state, &w->stats)
+                              : result;
 }
 
 // Newton's method in the forces to a root, also from the interior-point method's result.
 static sprag_result solve_forces(sprag_strategy_state *w)
 {
+    const sprag_forces_limits limits = {w->options.finest, w->options.tolerance,
+                                        affordable(w, INT_MAX), SPRAG_FORCES_LONG};
     go_to_known(w);
-    return sprag_forces_solve(w->system, w->options.softest, w->options.finest,
-                              w->options.tolerance, affordable(w, INT_MAX), SPRAG_FORCES_LONG, w->v,
-                              w->dv, &w->stats);
+    return sprag_forces_solve(w->system, w->options.softest, &limits, w->v, w->dv, &w->stats);
 }
 
 // Friction bounds: the expected normal impulse of a contact, or, if that is unknown, the impulse
@@ -314,15 +308,6 @@ static sprag_result solve_interior_point(sprag_strategy_state *w)
     return result == SPRAG_NOT_CONVERGED && enough ? SPRAG_OK : result;
 }
 
-static bool has_bounded_rows(const sprag_system *system)
-{
-    bool any = false;
-    for (int i = 0; i < system->equations && !any; i++) {
-        any = isfinite(system->equation[i].lo) || isfinite(system->equation[i].hi);
-    }
-    return any;
-}
-
 static unsigned traits_of(const sprag_strategy_state *w)
 {
     sprag_system *system = w->system;
@@ -330,7 +315,7 @@ static unsigned traits_of(const sprag_strategy_state *w)
     const bool settles = work <= w->options.settled_work * (system->points + system->equations);
     return (w->options.settled_work > 0 && settles ? SETTLES : 0) |
            (work <= w->options.small_work ? SMALL : 0) |
-           (system->points == 0 && has_bounded_rows(system) ? BOUNDED : 0) |
+           (system->points == 0 && system->bounded ? BOUNDED : 0) |
            (w->is_two_way && !system->curved ? LINEAR : CURVED) |
            (w->is_two_way && !system->curved && system->points > 0 ? SPRINGS : OTHERS);
 }
