@@ -24,11 +24,6 @@ sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, s
     return result;
 }
 
-// A shape that has been placed on the back of a triangle overlaps it by less than this share of its
-// width. Greater: shapes that are placed half in a mesh, in front of its triangles, fall through;
-// smaller: those that are placed a little too deep on the back do.
-static const double LAID = 0.05;
-
 // Cosine: directions so near to a normal are along it.
 static const double MOSTLY = 0.5;
 
@@ -121,5 +116,5 @@ bool sprag_ode_is_behind(const ode_mesh_collision *c, const sprag_shape *const s
         return is_mostly_behind(c, shape, then, front);
     }
     return has_led(c, shape, pose, back, -INFINITY) ||
-           gap.distance >= LAID * sprag_gap_along(shape, pose, out);
+           gap.distance >= SPRAG_TRIANGLE_LAID * sprag_gap_along(shape, pose, out);
 }

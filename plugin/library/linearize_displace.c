@@ -1,5 +1,4 @@
 // Bodies that are displaced a little for a moment, and their contacts, which move with their geoms.
-#include <math.h>
 #include <string.h>
 
 #include "collide.h"

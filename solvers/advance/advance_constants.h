@@ -213,11 +213,6 @@ static const double advance_gap_share = 0.9, advance_time_share = 0.999;
 // m and 1: points and normals so near each other are one.
 static const double advance_same_point = 1e-7, advance_same_normal = 1e-6;
 
-// Share of its width by which a shape that lies on the back of a triangle may reach through it.
-// Larger: shapes that are deep in a mesh leave it by the back; smaller: those that a program places
-// a little too deep on a back fall through.
-static const double advance_laid = 0.05;
-
 // Cosine: two triangles that face each other by more can have passed through each other.
 static const double advance_facing = 0.9;
 

@@ -1,6 +1,5 @@
 // Contact points -> contacts of the sub-step's problem.
 #include <math.h>
-#include <string.h>
 
 #include "advance_solve.h"
 #include "linalg.h"

@@ -9,6 +9,7 @@
 #include "linalg.h"
 #include "pair_contact.h"
 #include "reduce.h"
+#include "tolerances.h"
 
 static const sprag_collider *collider_of(const advance_run *run, int pair, int side)
 {
@@ -150,7 +151,7 @@ bool advance_lies_behind(const advance_run *run, int pair)
         back[k] = -front[k];
     }
     return sprag_gap_along(of->shape, of->pose, back) >=
-           advance_laid * sprag_gap_along(of->shape, of->pose, front);
+           SPRAG_TRIANGLE_LAID * sprag_gap_along(of->shape, of->pose, front);
 }
 
 // ---- meshes that cross

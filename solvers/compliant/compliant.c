@@ -223,7 +223,6 @@ static sprag_result advance(compliant_run *run, sprag_compliant_reason *reason)
         if (implicit) { // the caller's step knows no impacts within it
             return impacts ? switch_over(run, *reason) : decline(run, *reason);
         }
-        run->stats->integrated_frames += !begun;
         if (!compliant_plan_motors(run)) {
             return give_up(run, SPRAG_ESS_BAD_VALUE, reason);
         }

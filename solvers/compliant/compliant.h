@@ -53,12 +53,11 @@ typedef enum sprag_compliant_reason {
 const char *sprag_compliant_reason_name(sprag_compliant_reason reason);
 
 typedef struct sprag_compliant_stats {          // sums over frames, unless noted
-    long integrated_frames;                     // at least in part
     long declined_frames;                       // left to the caller as a whole
     long switched_frames;                       // whose rest one implicit step solved
     long whole_frames;                          // with contacts, integrated from start to end
     long reason_count[SPRAG_COMPLIANT_REASONS]; // of declined and switched frames
-    long steps, rejected_steps;                 // of the integrator
+    long steps;                                 // of the integrator
     long field_evaluations;                     // of f
     long events, projected_events;              // contacts made and broken, stops reached; all,
                                                 // and those found by projection

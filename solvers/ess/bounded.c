@@ -6,7 +6,6 @@
 //
 // Cost: at a crossing at rate r about bound / r values of h for each halving; on a way on which h
 // stays within the tolerance of 0, its length times bound / tolerance / 2.
-#include <float.h>
 #include <math.h>
 
 #include "ess_run.h"

@@ -154,4 +154,9 @@ enum { SPRAG_FACE_CORNERS = 32, SPRAG_RIM_POINTS = 8 };
 #define SPRAG_TRIANGLE_BACK (-0.5)
 #define SPRAG_TRIANGLE_LONGER 10
 
+// Relative to its width, for the methods: a shape that lies on the back of a triangle reaches
+// through it by less. Larger: shapes that are deep in a mesh, in front of its triangles, leave it
+// by the back; smaller: those that a program places a little too deep on a back fall through.
+#define SPRAG_TRIANGLE_LAID 0.05
+
 #endif

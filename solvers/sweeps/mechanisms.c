@@ -314,7 +314,6 @@ sprag_result mechanisms_factor(sweeps *s, sprag_scratch *scratch)
             }
         }
     }
-    s->port_rows = rows;
     all->path = SPRAG_TAKE_RAW(scratch, room, int);
     all->forward = SPRAG_TAKE_RAW(scratch, room, double[6][SPRAG_FORWARD]);
     if (scratch->failed) {

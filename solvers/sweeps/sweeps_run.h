@@ -29,7 +29,7 @@ struct sweeps {
     bool without_mechanisms; // all rows are swept
     sweeps_mechanisms *mechanisms;
     sweeps_port *port;
-    int ports, port_rows; // port rows: in whole vectors a mechanism
+    int ports;
     batch_row *row; // joint rows with bounds, those of wide mechanisms, those of single contacts
     int rows, lone_rows, single_rows; // rows: of joints; lone_rows: of those with bounds
     sweeps_single *single;            // contacts that are in no batch
