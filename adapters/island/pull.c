@@ -271,6 +271,27 @@ static bool is_good(const sprag_problem *problem)
     return good;
 }
 
+// Sets what is known once all contacts and rows have been read.
+static sprag_result complete(ode_problem *pulled, const context *c)
+{
+    sprag_problem *problem = &pulled->problem;
+    problem->body = pulled->body;
+    problem->contact = pulled->contact;
+    problem->row = pulled->row;
+    sprag_ode_spin(pulled, c->scratch);
+    for (int i = 0; i < problem->contacts; i++) {
+        sprag_contact_on_chords(&pulled->contact[i], pulled->body, problem->step, false);
+    }
+    if (problem->rows > 0 && c->warm_start) {
+        sprag_ode_stiffen(pulled, c->warm_start, c->scratch);
+    }
+    if (c->scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    problem->checked = is_good(problem);
+    return problem->checked ? SPRAG_OK : SPRAG_BAD_PROBLEM;
+}
+
 sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
                             dReal step, const ode_stiffness *stiffness, ode_warm_start *warm_start,
                             sprag_scratch *scratch)
@@ -319,19 +340,5 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     if (pulled->problem.rows > 0) {
         pull_pushed_bodies(pulled, gravity);
     }
-    pulled->problem.body = pulled->body;
-    pulled->problem.contact = pulled->contact;
-    pulled->problem.row = pulled->row;
-    sprag_ode_spin(pulled, scratch);
-    for (int i = 0; i < pulled->problem.contacts; i++) {
-        sprag_contact_on_chords(&pulled->contact[i], pulled->body, step, false);
-    }
-    if (pulled->problem.rows > 0 && warm_start) {
-        sprag_ode_stiffen(pulled, warm_start, scratch);
-    }
-    if (scratch->failed) {
-        return SPRAG_NO_MEMORY;
-    }
-    pulled->problem.checked = is_good(&pulled->problem);
-    return pulled->problem.checked ? SPRAG_OK : SPRAG_BAD_PROBLEM;
+    return complete(pulled, &c);
 }

@@ -445,10 +445,38 @@ static void observe(void *user, double start, double end, const sprag_ess_piece 
     }
 }
 
+// A flight in closed form to the next touch, as a stretch that an event ends.
+static sprag_result fly_on(compliant_run *run, const double *way, sprag_ess_stats *stats)
+{
+    *stats = (sprag_ess_stats){.stop = SPRAG_ESS_MANY_STEPS};
+    if (run->budget.steps >= compliant_step_limit(run) ||
+        compliant_is_over_budget(run, run->time)) {
+        return SPRAG_NOT_CONVERGED;
+    }
+    fly_to_touch(run, way, &stats->stop_guard);
+    stats->stop = SPRAG_ESS_LAST_EVENT;
+    return stats->stop_guard == SPRAG_ESS_NO_GUARD ? SPRAG_OK : SPRAG_NOT_CONVERGED;
+}
+
+static sprag_ess_options options_of(const compliant_run *run, double rate, double left)
+{
+    sprag_ess_options options = sprag_ess_defaults(left);
+    const double known = run->frame->integrator_step;
+    const long most = compliant_step_limit(run);
+    options.adaptive = true;
+    // The forces of contacts that hold have kinks, and the noise of their solves.
+    options.smooth = any_held(run) ? &sprag_dopri5 : &sprag_tsit5;
+    options.first_step = known > 0 ? fmin(known, left) : rate * left > 1 ? 1 / rate : left;
+    options.relative_tolerance = 0;
+    options.absolute_tolerance = run->options->tolerance;
+    options.scale = run->sizes.scale;
+    options.max_steps = most > run->budget.steps ? most - run->budget.steps : 1;
+    return options;
+}
+
 sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stats *stats)
 {
     sprag_scratch *scratch = run->solve_scratch;
-    compliant_budget *budget = &run->budget;
     double h = run->frame->step, end = fmin(h, compliant_next_motor(run)), left = end - run->time;
     sprag_scratch_reset(scratch);
     compliant_set_held_pairs(run);
@@ -469,27 +497,10 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
         way[i] = way_of(run, i);
     }
     if (flies_to_touch(run)) {
-        *stats = (sprag_ess_stats){.stop = SPRAG_ESS_MANY_STEPS};
-        if (budget->steps >= compliant_step_limit(run) ||
-            compliant_is_over_budget(run, run->time)) {
-            return SPRAG_NOT_CONVERGED;
-        }
-        fly_to_touch(run, way, &stats->stop_guard);
-        stats->stop = SPRAG_ESS_LAST_EVENT;
-        return stats->stop_guard == SPRAG_ESS_NO_GUARD ? SPRAG_OK : SPRAG_NOT_CONVERGED;
+        return fly_on(run, way, stats);
     }
     listener l = {.run = run, .event = event, .room = room, .stats = stats, .x = x};
-    sprag_ess_options options = sprag_ess_defaults(left);
-    options.adaptive = true;
-    // The forces of contacts that hold have kinks, and the noise of their solves.
-    options.smooth = any_held(run) ? &sprag_dopri5 : &sprag_tsit5;
-    double known = run->frame->integrator_step;
-    options.first_step = known > 0 ? fmin(known, left) : rate * left > 1 ? 1 / rate : left;
-    options.relative_tolerance = 0;
-    options.absolute_tolerance = run->options->tolerance;
-    options.scale = run->sizes.scale;
-    long most = compliant_step_limit(run);
-    options.max_steps = most > budget->steps ? most - budget->steps : 1;
+    sprag_ess_options options = options_of(run, rate, left);
     sprag_ess_output output = {.event = event, .event_room = room, .user = &l, .observe = observe};
     sprag_ess_problem problem = compliant_problem(run);
     compliant_set_known_labels(run);
@@ -504,11 +515,11 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
                                               run->guards.label, &output, scratch, stats, NULL, 0);
     // A step that the end of the frame has cut short tells no more than that it may be longer.
     bool cut = stats->next_step >= left;
-    run->frame->integrator_step = cut ? fmax(known, stats->next_step) : stats->next_step;
+    double *step = &run->frame->integrator_step;
+    *step = cut ? fmax(*step, stats->next_step) : stats->next_step;
     run->time = stats->time;
-    budget->steps += stats->steps;
+    run->budget.steps += stats->steps;
     run->stats->steps += stats->steps;
-    run->stats->rejected_steps += stats->rejected;
     run->stats->field_evaluations += stats->field_values;
     return result;
 }
