@@ -6,6 +6,7 @@
 
 #include "frame_step.h"
 #include "linalg.h"
+#include "loads.h"
 
 static const sprag_row_law fixed_turn = {.kind = SPRAG_ROW_TURN, .carrier = -1};
 

@@ -9,8 +9,6 @@
 #include "reduce.h"
 #include "scratch.h"
 #include "touch.h"
-#include "unions.h"
-#include "vectors6.h"
 #include "warm_start.h"
 
 // ---- surface.c: physical parameters of a contact, in fields of its surface that ODE does not use
@@ -76,64 +74,12 @@ typedef struct ode_input_errors {
     dBodyID nonfinite_body;    // its state is not finite: the island cannot be stepped
 } ode_input_errors;
 
-// A body under load, with inertia that is added to its own (load_stiffness.c).
-typedef struct ode_stiffened_body {
-    int body;         // of the island
-    double added[9];  // kg m^2, the added inertia
-    double trace;     // of it
-    double kept;      // part of the body's own turn, before the step, that the target has
-    double common[3]; // rad/s, the rest of it: of the turn of the body's group
-    double target[3]; // rad/s, the angular velocity that it pulls the body towards
-    double free[3];   // rad/s, the free angular velocity without it
-    double stored;    // J, what it has taken from the motion and may give back; < 0: has won
-    double share;     // of the target and of the look ahead, in this step
-} ode_stiffened_body;
-
-// Bodies that joints weld turn as one part (load_parts.c). Fields but the first are valid in the
-// entry of the part's first body.
-typedef struct ode_part {
-    int first;         // a body before this one that it turns with, or this one; -1: the world
-    double mass;       // kg
-    double centre[3];  // m
-    double inertia[9]; // kg m^2, about the centre
-    double trace;      // of the inertias of its bodies, each about its own centre
-} ode_part;
-
-// A distance under load (load_distance.c): its anchors have an inertia against each other, across
-// the distance, by the two rows from `row` on.
-typedef struct ode_stiffened_distance {
-    dJointID joint;
-    int row;              // of the two
-    double added;         // kg
-    double target[2];     // m/s, the velocities that it pulls the rows towards
-    double stored, share; // as ode_stiffened_body's
-} ode_stiffened_distance;
-
-// A joint. It has levers if its rows have two linear parts or more, or hold a distance.
-typedef struct ode_loaded_joint {
-    int first, end;                 // all its rows
-    sprag_row *row;                 // the first one with a linear part
-    int rows;                       // to the last of these; 0: it has no levers
-    int linear;                     // of which so many follow one another
-    int turn, turn_end;             // from the first to the last row without a linear part
-    double lever[2][3];             // m, centre of the body to the anchor; 0 of the world's
-    int part[2];                    // parts that its force loads; -1: none
-    double arm[2][3];               // m, from their centres to where the force is a stiffness
-    int older;                      // joint in the list of one of its parts; -1: none
-    enum { NO_ARC, PART, ARC } arc; // how far it looks ahead
-} ode_loaded_joint;
-
-// The load on a part, in the entry of its first body, and the turn of each body within the step.
-typedef struct ode_load {
-    double moment[6]; // N m, symmetric part of the sum of r f' (xx, yy, zz, xy, xz, yz): K is its
-                      // trace less it
-    double torque[3]; // N m, of all joints on the part
-    bool known;       // a joint has exerted a force on it in the last step
-    // see set_turn():
-    double turn[3]; // rad/s
-    double sine;    // less 1
-    double inward;  // s
-} ode_load;
+// Defined in loads.h.
+typedef struct ode_stiffened_body ode_stiffened_body;
+typedef struct ode_stiffened_distance ode_stiffened_distance;
+typedef struct ode_loaded_joint ode_loaded_joint;
+typedef struct ode_load ode_load;
+typedef struct ode_part ode_part;
 
 // A body that spins fast about a principal axis (spin_step.c).
 typedef struct ode_spin {
@@ -267,12 +213,6 @@ double sprag_ode_warm_start_approach(const ode_warm_start *warm, dJointID contac
 
 void sprag_ode_warm_start_store(ode_warm_start *warm_start, const ode_problem *pulled);
 
-// Sets of the inertia that was added in the last step to a body, or to a distance: its trace (kg
-// m^2; kg), what it has stored (J), and the share of its target. *at: 0, then left by the call for
-// the one before it.
-void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, int *at, double *trace,
-                                double *stored, double *share);
-
 // ---- spin_step.c
 
 // Finds bodies that spin fast, and sets their free velocities in the frames that follow their axes.
@@ -320,110 +260,6 @@ bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch);
 
 // Takes the added inertia and the looks ahead out of the problem: its energy is that of the bodies.
 void sprag_ode_unstiffen(ode_problem *pulled);
-
-// Does a row hold both ways, without a bound? Those of stops and motors do not.
-static inline bool sprag_ode_holds(const sprag_row *row)
-{
-    return row->lo == -INFINITY && row->hi == INFINITY;
-}
-
-// Has a row angular parts alone?
-static inline bool sprag_ode_turns(const sprag_row *row)
-{
-    const double *e = row->jacobian[0];
-    return e[0] == 0 && e[1] == 0 && e[2] == 0;
-}
-
-// J v of a row, m/s or rad/s. after: v of this solution; NULL: v before the step.
-static inline double sprag_ode_rate(const ode_problem *pulled, const sprag_row *row,
-                                    const sprag_solution *after)
-{
-    double sum = 0;
-    for (int side = 0; side < 2; side++) {
-        const int body = row->body[side];
-        if (body != SPRAG_STATIC) {
-            sum += product6(row->jacobian[side],
-                            after ? after->velocity[body] : pulled->body[body].velocity);
-        }
-    }
-    return sum;
-}
-
-// The lever r (m) of a joint's anchor on the body of a side, from three rows with Jacobians e and
-// r x e: the vectors e are at right angles, so the matrix of r x is the sum of (r x e) e'.
-void sprag_ode_lever_of_rows(const sprag_row *row, int side, double r[3]);
-
-// ---- load_inertia.c
-
-// Adds inertia to the bodies that need it by their loads.
-void sprag_ode_stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start,
-                              sprag_scratch *scratch);
-
-// Sets the targets of all bodies under load, and their free velocities by them.
-void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch);
-
-// ---- load_parts.c
-
-// Bodies that joints with levers join, in any way, are a group: a number, 0 of what joints tie to
-// the world, or to what the program moves.
-static inline int sprag_ode_group(const ode_problem *pulled, int body)
-{
-    return sprag_leader_of(pulled->group, body == SPRAG_STATIC ? 0 : body + 1);
-}
-
-// The first body of its part; -1: the world (SPRAG_STATIC).
-static inline int sprag_ode_part(const ode_problem *pulled, int body)
-{
-    ode_part *part = pulled->part;
-    int i = body;
-    while (part && part[i + 1].first != i) {
-        i = part[i + 1].first = part[part[i + 1].first + 1].first;
-    }
-    return i;
-}
-
-// Two bodies are welded. false: no memory.
-bool sprag_ode_join_parts(ode_problem *pulled, const int body[2], sprag_scratch *scratch);
-
-// Once all are joined, of bodies without added inertia.
-void sprag_ode_measure_parts(ode_problem *pulled);
-
-// ---- load_distance.c
-
-// Adds inertia, as two rows, to the anchors of distances under load, and lets the row of such a
-// joint look ahead. Nothing where the scratch has failed.
-void sprag_ode_stiffen_distances(ode_problem *pulled, const ode_warm_start *warm_start,
-                                 sprag_scratch *scratch);
-
-// sprag_ode_loads_have_grown, of distances.
-bool sprag_ode_distances_have_grown(const ode_problem *pulled);
-
-// The lever (m) of a joint that holds a distance on body `side` of its row. false: it holds none.
-bool sprag_ode_lever_of_distance(const ode_problem *pulled, int row, int side, double lever[3]);
-
-// m/s^2, at which its anchors' motion across it, before the step, makes a distance longer.
-double sprag_ode_swing_of_distance(const ode_problem *pulled, int row);
-
-// ---- load_energy.c
-
-// Puts what a solution has won into the accounts of the bodies and distances under load, and sets
-// their shares in the next step. false: it is too much for that.
-bool sprag_ode_charge_loads(ode_problem *pulled);
-
-// ---- load_opened.c
-
-// Finds what of the rows' bias the program has opened, before the first solve of a step.
-void sprag_ode_find_opened(ode_problem *pulled);
-
-// m/s, at which the solution mends the error of a row.
-double sprag_ode_mending_rate(const ode_problem *pulled, int row);
-
-// m/s, the part of it for what the program has opened.
-double sprag_ode_mended(const ode_problem *pulled, int row);
-
-// Rows ask for no velocity, but to mend what the program has opened, or what a stop's account
-// holds. A stop throws its bodies back, at most as fast as they came.
-void sprag_ode_mend_nothing(ode_problem *pulled);
 
 // Sets what the rows are to mend in the next step, by the solution with which the bodies move. Caps
 // its turns as ODE will.

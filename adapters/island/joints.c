@@ -5,6 +5,7 @@
 
 #include "island.h"
 #include "island_constants.h"
+#include "loads.h"
 
 // m/s or rad/s. A row that wants a greater velocity is solved as the force that it may have at
 // most, and is dropped if that is infinite.

@@ -8,9 +8,9 @@
 // / a). The levers of the anchors on their bodies have the stiffness of load_stiffness.c besides.
 #include <math.h>
 
-#include "island.h"
 #include "island_constants.h"
 #include "linalg.h"
+#include "loads.h"
 
 // m, shorter ones have no direction.
 static const double shortest = 1e-9;

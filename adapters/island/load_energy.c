@@ -26,9 +26,9 @@
 // no more than that.
 #include <math.h>
 
-#include "island.h"
 #include "island_constants.h"
 #include "linalg.h"
+#include "loads.h"
 
 // J, of all bodies and distances under load.
 typedef struct account {

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "island.h"
 #include "island_constants.h"
 #include "linalg.h"
+#include "loads.h"
 #include "symmetric3.h"
 
 // Takes out what turns the part. The torque t turns forces along a line, of which s is the sum of

@@ -7,9 +7,9 @@
 // without a lever are left out.
 #include <math.h>
 
-#include "island.h"
 #include "island_constants.h"
 #include "linalg.h"
+#include "loads.h"
 
 // Of a row's bias times the step, m or rad.
 static double mends(const ode_problem *pulled, int row)

@@ -1,7 +1,7 @@
 // Parts: bodies that joints weld turn as one. The forces within a part turn with it and have no
 // stiffness (load_stiffness.c), however large they are where its joints contradict each other.
-#include "island.h"
 #include "linalg.h"
+#include "loads.h"
 
 bool sprag_ode_join_parts(ode_problem *pulled, const int body[2], sprag_scratch *scratch)
 {

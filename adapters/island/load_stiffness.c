@@ -40,9 +40,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "island.h"
 #include "island_constants.h"
 #include "linalg.h"
+#include "loads.h"
 
 // ---- one joint
 

@@ -17,6 +17,7 @@
 
 #include "hash.h"
 #include "linalg.h"
+#include "loads.h"
 
 // Entries of one pair that are compared with a contact. A pair with more of them (most are meshes)
 // starts without a guess: the cost grows with the square of the number.

@@ -12,6 +12,7 @@
 #include "frame_step.h"
 #include "linalg.h"
 #include "linearize_run.h"
+#include "loads.h"
 #include "mover.h"
 
 // m, rad, m/s, rad/s: displacement of a difference. Larger: truncation errors; smaller: rounding.

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "island.h"
+#include "loads.h"
 #include "suite.h"
 
 static const double LEFT = 0.1; // J, in the account before the step
