@@ -43,8 +43,9 @@ static const option options[] = {
      "CFM of the world under these methods; 0: that of the program"},
     {"effort", WORD, AT(effort), 0, 0, efforts, "",
      "most work of method stribeck: fast takes as many Gauss-Seidel sweeps as the world has "
-     "QuickStep iterations, balanced 50, where a few Newton updates do not solve an island; exact "
-     "works until the tolerance is met; auto is fast for dWorldQuickStep, balanced for dWorldStep"},
+     "QuickStep iterations, balanced 50, and both take direct methods near rest; exact takes up to "
+     "stribeck.sweeps, and direct methods in motion, too; auto is fast for dWorldQuickStep, "
+     "balanced for dWorldStep"},
     {"stribeck.scheme", WORD, AT(stribeck.scheme), 0, 0, schemes, "",
      "two-way solves normal forces and friction together; one-way takes normal forces from the "
      "start of the step, and stiff contacts then gain energy"},
