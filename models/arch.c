@@ -38,8 +38,8 @@ static void set_planes(stone *s)
     }
 }
 
-// Of an angle up to pi, where it is 0: M_PI has a sine of 1e-16, by which ODE's spaces tell the
-// last face from the floor, and the arch would fall for a step.
+// The sine of an angle up to pi, where it is 0: M_PI has a sine of 1e-16, by which ODE's spaces
+// tell the last face from the floor, and the arch would fall for a step.
 static double sine(double angle)
 {
     return sin(fmin(angle, M_PI - angle));

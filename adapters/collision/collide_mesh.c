@@ -409,7 +409,7 @@ static bool leave_by_back(ode_mesh_collision *c, const ode_triangle *triangle,
     return stored;
 }
 
-// Of two triangles, neither has an inside: the shortest way out counts if it leads to the fronts of
+// Neither of two triangles has an inside: the shortest way out counts if it leads to the fronts of
 // both, and its normal is one of both surfaces.
 bool sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *triangle)
 {

@@ -12,8 +12,9 @@
 // what pokes into them.
 static const double FACES_LOOK = 0.999;
 
-// Of the smaller mesh: a face that is so deep beneath a sheet still lies on it. Greater: more pairs
-// of triangles to look at; smaller: bodies that fall fast on a sheet touch it with their sides.
+// Relative to the smaller mesh: a face that is so deep beneath a sheet still lies on it. Greater:
+// more pairs of triangles to look at; smaller: bodies that fall fast on a sheet touch it with their
+// sides.
 static const double FACE_DEPTH = 0.02;
 
 typedef struct two_meshes {

@@ -8,8 +8,8 @@
 
 enum { CONTACTS_MASK = 0xffff }; // of the flags of dCollide: the most contacts
 
-// Of the smaller geom: points that are no farther apart are one. Greater: contacts of small
-// triangles merge; smaller: points on a common edge of two triangles are counted twice.
+// Relative to the smaller geom: points that are no farther apart are one. Greater: contacts of
+// small triangles merge; smaller: points on a common edge of two triangles are counted twice.
 static const double POINT_TOLERANCE = 1e-7;
 
 // Two shapes. It uses no memory of the last time: the answer depends on the geoms alone. false:

@@ -15,8 +15,9 @@ static const double NORMAL_TOLERANCE = 1e-3;
 // change their points by rounding.
 static const double DEEPER = 1e-3;
 
-// Of the distance from the first point: points so little out of a plane are in it. Greater: bumps
-// of a face lose their contacts; smaller: bodies at rest change their points by rounding.
+// Relative to the distance from the first point: points so little out of a plane are in it.
+// Greater: bumps of a face lose their contacts; smaller: bodies at rest change their points by
+// rounding.
 static const double LEVEL = 1e-4;
 
 static bool is_same(const ode_points *all, const ode_point *a, const ode_point *b)

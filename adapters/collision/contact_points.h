@@ -59,7 +59,8 @@ static inline bool sprag_ode_is_usable(sprag_result result, const sprag_gap *gap
 // apart; smaller: edges count as seen from the side by rounding.
 #define ODE_SAME_POINT 1e-9
 
-// Of a mesh with a shape, or with the triangles of another mesh, each of which is a shape.
+// The collision of a mesh with a shape, or with the triangles of another mesh, each of which is a
+// shape.
 typedef struct ode_mesh_collision {
     ode_points *all;
     const ode_geom *geom;      // of both sides

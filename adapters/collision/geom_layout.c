@@ -6,7 +6,7 @@
 #include "ode.h"
 #include "trial_memory.h"
 
-// Of dxGeom, ODE 0.16 in double precision: bytes, and a bit of the flags.
+// Places in dxGeom of ODE 0.16 in double precision, in bytes, and a bit of its flags.
 enum { GEOM_FLAGS = 12, GEOM_END = 160, PLACEABLE = 8 };
 
 static bool convex_known, heights_known;

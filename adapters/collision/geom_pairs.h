@@ -94,7 +94,7 @@ sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, s
 // m, the largest side of the smaller bounding box; a plane's has no end.
 double sprag_ode_size_of_smaller(dGeomID a, dGeomID b);
 
-// Of the last step, for two geoms: it tells from which side a body has come to a triangle.
+// The last step of two geoms: it tells from which side a body has come to a triangle.
 typedef struct ode_last_step {
     double length;               // s; 0: there was none
     const double (*normal)[3];   // unit, of the contacts, into the first geom

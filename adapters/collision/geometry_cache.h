@@ -75,7 +75,7 @@ void sprag_ode_known_memories(ode_geometry *geometry, ode_pairs *pairs);
 // Counts a search for pairs; drops hulls and meshes that have long been unused.
 void sprag_ode_geometry_count_search(ode_geometry *geometry);
 
-// Of the content of a geom's data.
+// Adds the content of a geom's data to a hash.
 static inline uint64_t sprag_ode_hash_bytes(uint64_t hash, const void *data, size_t size)
 {
     const unsigned char *byte = data;

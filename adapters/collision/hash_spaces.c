@@ -111,7 +111,7 @@ static bool overlap(const box *a, const box *b)
     return all;
 }
 
-// Of two that overlap: whether there is no column in which they have the same cells.
+// Have two boxes that overlap no column in which they have the same cells?
 static bool are_apart(const box *a, const box *b)
 {
     const int level = a->level > b->level ? a->level : b->level;

@@ -24,18 +24,20 @@ enum { FLIGHTS_KEPT = 4096 };
 
 // m, gap that counts as a touch.
 static const double touching = 1e-7;
-// Of the smaller geom's size: overlaps up to this are left to the step in which they come. Less:
-// balls that roll over flush boxes, and sink a little, are stopped by their edges.
+// Relative to the smaller geom's size: overlaps up to this are left to the step in which they come.
+// Less: balls that roll over flush boxes, and sink a little, are stopped by their edges.
 static const double little = 0.02;
-// Of the smaller geom's size: the way after the touch on which the first overlap is measured.
+// Relative to the smaller geom's size: the way after the touch on which the first overlap is
+// measured.
 static const double first_way = 0.1;
 
-// Of it: geoms that come nearer by less than this do not pass, and contacts of the step's end do.
+// Relative to that size: geoms that come nearer by less than this do not pass, and contacts of the
+// step's end do.
 static const double fast_way = 0.5;
-// Of the way that geoms may come nearer in the step: contacts of its end that are farther apart act
-// seldom. More: more contacts to solve; less: other bodies push geoms into one another.
+// Relative to the way that geoms may come nearer in the step: contacts of its end that are farther
+// apart act seldom. More: more contacts to solve; less: other bodies push geoms into one another.
 static const double near_way = 0.1;
-// Of the smaller geom's size: less than this is what contacts at rest sink.
+// Relative to the smaller geom's size: less than this is what contacts at rest sink.
 static const double sunk = 1e-4;
 
 // A side of a pair on its way.
@@ -393,7 +395,7 @@ static void put_pair(question *q, const ode_ahead *ahead, bool is_mesh, int foun
     }
 }
 
-// Of meshes, and of geoms that are not kept.
+// Contacts of meshes, and of geoms that are not kept.
 static void put_pairs(question *q, ode_geometry *geometry, sprag_scratch *scratch,
                       const dGeomID geom[2], const ode_ahead *ahead)
 {

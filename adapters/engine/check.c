@@ -85,7 +85,7 @@ static bool types_are_numbered(const trial *t)
 
 enum { SIZE_MAX_KNOWN = 4096 };
 
-// Of a contact joint, in bytes; 0: it cannot be.
+// Bytes of a contact joint; 0: not known.
 static size_t size_of_joint(dJointID contact)
 {
     typedef size_t size_fn(dJointID);

@@ -170,7 +170,7 @@ void sprag_ode_joint_group_destroy(dJointGroupID group);
 #define ODE_DECLARE_CHANGE(name, parameters, arguments) void sprag_ode_##name parameters;
 ODE_MESH_CHANGES(ODE_DECLARE_CHANGE)
 
-// Of the list of geoms that every kind of space has; NULL if the runtime has no such function.
+// A geom in the list that every kind of space has; NULL if the runtime has no such function.
 dGeomID sprag_ode_listed_geom(dSpaceID space, int index);
 
 // The function of a sample of a heightfield, scaled (m); NULL if the runtime has none.

@@ -192,7 +192,7 @@ dJointID sprag_real_create_joint(int number, dWorldID world, int *type)
     return create ? create(world, NULL) : NULL;
 }
 
-// Of a release: functions that the one before lacked.
+// Functions that the release before lacked.
 OWN_SYMBOL(opaque_fn, of_webots, "dToggleODE_MT")
 OWN_SYMBOL(opaque_fn, of_gazebo, "dJointCreateScrew")
 OWN_SYMBOL(opaque_fn, of_16, "dResourceContainerAcquire")

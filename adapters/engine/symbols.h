@@ -22,7 +22,8 @@ typedef dJointID contact_create_fn(dWorldID, dJointGroupID, const dContact *);
 typedef dJointID joint_create_fn(dWorldID, dJointGroupID);
 typedef void set_moved_fn(dBodyID, void (*)(dBodyID));
 
-// Of a step: dxReallocateWorldProcessContext, dxProcessIslands and what is passed to them.
+// The parts of a step: dxReallocateWorldProcessContext, dxProcessIslands and what is passed to
+// them.
 reallocate_fn *sprag_real_reallocate(void);
 process_fn *sprag_real_process_islands(void);
 process_in_arena_fn *sprag_real_process_in_arena(void); // of before 0.13

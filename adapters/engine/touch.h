@@ -2,7 +2,7 @@
 #ifndef SPRAG_TOUCH_H
 #define SPRAG_TOUCH_H
 
-// Of the smaller geom's size: overlaps from this on may end on the other side of it.
+// Relative to the smaller geom's size: overlaps from this on may end on the other side of it.
 static const double ode_passing = 0.25;
 
 typedef struct ode_touch {

@@ -51,8 +51,8 @@ static bool is_foreign(const step *s, dBodyID body)
     return !dBodyIsKinematic(body) || !still;
 }
 
-// Of a body whose forces act at once, by forces: they are velocities at the start. W T turns with
-// the body, the torque T does not: d(W T) = d x W T - W (d x T) for a turn d.
+// The derivatives, by forces, of a body whose forces act at once: they are velocities at the start.
+// W T turns with the body, the torque T does not: d(W T) = d x W T - W (d x T) for a turn d.
 static void differ_by_kick(const group *g, int body, dReal step, double *A, double *B)
 {
     const body_state *b = g->state[body];

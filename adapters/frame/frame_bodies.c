@@ -142,8 +142,8 @@ static bool is_at(dBodyID id, const sprag_pose *pose)
     return memcmp(&now, pose, sizeof now) == 0;
 }
 
-// Of the two quaternions of a rotation ODE gets the one nearer to the body's last one, as under
-// stock: programs interpolate between them.
+// ODE gets that of the two quaternions of a rotation which is nearer to the body's last one, as
+// under stock: programs interpolate between them.
 static void turn_to(dBodyID id, const double rotation[9])
 {
     dMatrix3 R;

@@ -89,7 +89,7 @@ static bool is_between(dJointID joint, const ode_pair *pair)
     return (a == c && b == d) || (a == d && b == c);
 }
 
-// Of two meshes that overlap, triangles alone do not tell the way out.
+// Triangles alone do not tell the way out of two meshes that overlap.
 static bool has_distance(step *s, const ode_pair *pair)
 {
     const ode_side *const *side = pair->side;

@@ -188,7 +188,7 @@ static void set_right_angle(const rows_of_joint *r)
     set_along_row(r, 3, r->k * norm3(n));
 }
 
-// Of a vector of three rows.
+// Slopes of a vector of three rows.
 static void set_orientation(const rows_of_joint *r, int first)
 {
     double bias[3];

@@ -48,8 +48,8 @@ const char *sprag_ode_pull_surface(sprag_contact *to, const dSurfaceParameters *
 void sprag_ode_read_surface(sprag_surface *to, const dSurfaceParameters *surface,
                             dReal cfm_of_world);
 
-// Of a contact joint, for a pair whose side 0 is of the body side_0 (NULL: static). The direction
-// is set wherever it makes a difference, to fdir1 or to what ODE would take.
+// The surface of a contact joint, for a pair whose side 0 is of the body side_0 (NULL: static). The
+// direction is set wherever it makes a difference, to fdir1 or to what ODE would take.
 void sprag_ode_surface_of(sprag_surface *to, dJointID joint, dWorldID world, dBodyID side_0);
 
 // ---- contact_frame.c
@@ -185,7 +185,7 @@ void sprag_ode_freeze(const ode_island *island);
 void sprag_ode_feedback_clear(dJointID joint);
 void sprag_ode_feedback_set(dJointID joint, const double (*wrench)[6]); // as ode_feedback's
 
-// Of every joint of the island that has rows and wants feedback. Returns their number.
+// Sets the feedback of every joint of the island that has rows and wants it. Returns their number.
 int sprag_ode_feedback_of_island(const ode_problem *pulled, ode_feedback *to);
 
 // ---- body_state.c
@@ -236,7 +236,7 @@ bool sprag_ode_fly(dBodyID id, const sprag_body *body, dReal step);
 // Returns their number. Out of memory: the scratch has failed.
 int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch);
 
-// ---- load_stiffness.c
+// ---- loads (load_stiffness.c, load_opened.c)
 
 // Adds inertia to bodies under load, changes their free velocities accordingly, and lets the rows
 // of their island's joints look ahead in the first solve of a step. Out of memory: the scratch has

@@ -8,8 +8,8 @@
 // smaller: cylinders that roll over seams rise by 5e-6 m (1 - 1e-6).
 static const double EDGE_SLANTED = 1 - 1e-9;
 
-// Of the lever: edges so far above the tangent plane of a deeper contact are in it. Greater: geoms
-// sink into shallow steps; smaller: rounding counts as a step.
+// Relative to the lever: edges so far above the tangent plane of a deeper contact are in it.
+// Greater: geoms sink into shallow steps; smaller: rounding counts as a step.
 static const double EDGE_LEVEL = 1e-9;
 
 // ---- load_stiffness.c, load_energy.c. Measured on chains of 50 links under loads of 1 to 1000
@@ -40,9 +40,9 @@ static const double load_hard_weld = 1e-6;
 // 1e-5, as many programs set, win energy as under stock.
 static const double load_spring = 1e-4;
 
-// Of the way on the circle, for joints of islands that are not under load: more wins energy, by
-// errors of the way that are mended a few steps later (0.9: up to 1 % in 10 s in closed chains at
-// 1 ms), less loses more.
+// Relative to the way on the circle, for joints of islands that are not under load: more wins
+// energy, by errors of the way that are mended a few steps later (0.9: up to 1 % in 10 s in closed
+// chains at 1 ms), less loses more.
 static const double load_arc = 0.8;
 
 // m/s, of which such joints take no notice, nor is an error that changes so fast opened by the

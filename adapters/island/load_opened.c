@@ -11,13 +11,13 @@
 #include "linalg.h"
 #include "loads.h"
 
-// Of a row's bias times the step, m or rad.
+// A row's bias times the step, without its look ahead, m or rad.
 static double mends(const ode_problem *pulled, int row)
 {
     return pulled->problem.step * (pulled->row[row].bias - pulled->ahead[row]);
 }
 
-// Of the rows that hold.
+// The ERP of the rows that hold.
 static double erp_of(const ode_problem *pulled, const ode_loaded_joint *joint)
 {
     const double own = sprag_ode_own_erp(pulled->row_joint[joint->first]);
@@ -143,8 +143,8 @@ static void find_opened_way(ode_problem *pulled, const ode_loaded_joint *joint)
     }
 }
 
-// Of other joints turns about two axes do not keep these at right angles, and a row may be another
-// stop's than in the step before.
+// The turns of other joints about two axes do not keep these at right angles, and a row may be
+// another stop's than in the step before.
 static bool turns_are_known(dJointID joint)
 {
     const dJointType type = dJointGetType(joint);

@@ -219,7 +219,7 @@ static void find_rate(const ode_problem *pulled, const ode_loaded_joint *joint, 
     }
 }
 
-// Of islands without loads: joints go a share of their way, and no farther than their anchors part
+// In islands without loads, joints go a share of their way, and no farther than their anchors part
 // at the start, as those of bodies on a circle do after a step on its tangent. The whole way would
 // win energy, which load_energy.c does not watch there.
 static double share_of_way(const ode_problem *pulled, ode_loaded_joint *joint, const double way[3])

@@ -469,7 +469,7 @@ double sprag_ode_warm_start_approach(const ode_warm_start *warm, dJointID contac
     return e ? e->approach : 0;
 }
 
-// Of contacts that have acted across their gap.
+// Has a contact acted across its gap?
 static bool has_approach(const ode_problem *pulled, int i)
 {
     uintptr_t key[3];

@@ -46,7 +46,7 @@ bool comparison_is_taken(const comparison *c, long state);
 // States that a method was asked for with this outcome.
 long comparison_count(const comparison *c, int method, sample_outcome outcome);
 
-// Of a figure, against that of the first method.
+// The verdict on a method's figure, against that of the first method.
 const char *comparison_verdict(const comparison *c, int method, sample_value value);
 
 #endif

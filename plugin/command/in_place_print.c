@@ -13,7 +13,7 @@ static const sample_value shown[] = {
     SAMPLE_FALLBACKS,     SAMPLE_RESTING,     SAMPLE_CREEP,
 };
 
-// Of whole runs: along them all, in their first and in their last tenth.
+// A row of whole runs: along the run, in its first and in its last tenth.
 typedef struct whole_row {
     sample_value value;
     const char *label;

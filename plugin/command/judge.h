@@ -11,7 +11,7 @@ typedef enum verdict { NO_VERDICT, BETTER, SAME, WORSE } verdict;
 double measure_error(const sprag_measure *m); // |value - exact|
 bool measure_is_good(const sprag_measure *m);
 
-// Of an error against another one; errors up to `good` are as good as none.
+// The verdict on an error against another one; errors up to `good` are as good as none.
 verdict judge_errors(double error, double others, double good);
 
 // Measure i of a trial against that of the reference, which gets no verdict itself.

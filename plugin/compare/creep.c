@@ -7,7 +7,7 @@
 #include "array.h"
 #include "linalg.h"
 
-// Of the run so far: the window, and how far apart the places lie that are kept, 23 at most.
+// Relative to the run so far: the window, and the distance of the places that are kept, 23 at most.
 static const double window = 0.1, spacing = 0.005;
 
 // place NULL: no memory.

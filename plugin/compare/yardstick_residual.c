@@ -7,7 +7,8 @@
 #include "yardstick_parts.h"
 
 enum { ROWS_MAX = 6 };
-// Of a row's own size: what is left of it beside the rows before, below which it is one of them.
+// Relative to a row's own size: what is left of it beside the rows before, below which it is one of
+// them.
 static const double dependent = 1e-10;
 
 static void read_contact(const yardstick *y, int i, double force[6])

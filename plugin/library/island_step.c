@@ -148,7 +148,8 @@ static bool find_touch(void *data, const dGeomID geom[2], const double *const ve
     return sprag_ode_touch_ahead(c->geometry, &c->scratch, geom, velocity, step, touch);
 }
 
-// Of bodies that turn, contacts of one moment do not keep all apart that they meet in the step.
+// Bodies that turn may get into one another within the step: the contacts of one moment do not keep
+// them apart.
 static void meet_touches(const world_state *w, ode_problem *pulled,
                          const sprag_stribeck_options *options, sprag_scratch *scratch,
                          sprag_stats *stats)

@@ -71,7 +71,7 @@ static void clear_panel(component *c)
     memset(d->panel, 0, (size_t)d->system.size * sizeof *d->panel);
 }
 
-// Of all rows, by 6 states of a body.
+// Derivatives of the slips of all rows by 6 states of a body.
 static void find_slips(component *c, int body, int first, double (*slip)[SPRAG_PANEL])
 {
     memset(slip, 0, (size_t)c->pulled.problem.rows * sizeof *slip);

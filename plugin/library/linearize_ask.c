@@ -156,7 +156,7 @@ static void reset_near(component *c)
     }
 }
 
-// Of each joint in the problem.
+// Finds the rows of each joint in the problem.
 static void find_rows(component *c)
 {
     for (int j = 0, row = 0; j < c->links; j++) {

@@ -31,7 +31,7 @@ typedef struct link {
     int body[2];       // of the component; -1: none
     int row, rows;     // of the problem
     bool has_velocity; // its rows depend on velocities
-    // Of its rows, by the poses of its bodies; NULL: ODE is asked.
+    // Derivatives of its rows by the poses of its bodies; NULL: ODE is asked.
     sprag_row_slopes (*slopes)[2];
 } link;
 
@@ -72,7 +72,7 @@ typedef struct component {
     int *contact_body_of, *number_of; // which of the problem's; of the problem's, or -1
 } component;
 
-// Of X: of a body's residual by the states of another.
+// The block of X of a body's residual by the states of another.
 static inline double *linearize_entry(const component *c, int body, int k, int other)
 {
     return c->X + ((size_t)(6 * body + k) * (size_t)c->bodies + (size_t)other) * STATES;

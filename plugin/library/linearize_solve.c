@@ -6,7 +6,7 @@
 #include "island_step.h"
 #include "linearize_run.h"
 
-// Of the impulses: residual of the solve that is differentiated.
+// Relative to the impulses: residual of the solve that is differentiated.
 static const double TOLERANCE = 1e-13;
 
 // Velocities before the step and forces of the last one.

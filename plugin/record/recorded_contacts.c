@@ -8,7 +8,7 @@
 #include "linalg.h"
 #include "record_constants.h"
 
-// Of the square of a unit vector's length.
+// Error of the square of a unit vector's length.
 static const double UNIT_ERROR = 1e-12;
 
 // ---- the pair

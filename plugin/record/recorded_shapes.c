@@ -12,7 +12,7 @@
 // An ODE without triangle meshes has no such function.
 #pragma weak dGeomTriMeshGetData
 
-// Of a wrapped heightfield, which has no end, so much is recorded on either side.
+// A wrapped heightfield has no end: so much of it is recorded on either side.
 static const double far_away = 100; // m
 
 // ---- roots

@@ -167,7 +167,7 @@ static void end_file(void)
     }
 }
 
-// Of what could not be written all, the part of a frame that fitted is cut off.
+// Cuts off the part of a frame that fitted where the rest could not be written.
 static void cut_last_frame(void)
 {
     off_t end = lseek(file.descriptor, 0, SEEK_CUR) - written;

@@ -12,7 +12,7 @@
 
 #include "text.h"
 
-// Of a longer message these bytes are shown at either end: the arguments of the user are in it.
+// So many bytes of a longer message are shown at either end: the arguments of the user are in it.
 enum { SHOWN = 500 };
 
 // Nothing that a terminal would act on, and no further line.

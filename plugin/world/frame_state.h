@@ -22,7 +22,7 @@ typedef struct frame_state {
     sprag_world_event *event;
     int events, event_room;
 
-    // Of the step under way
+    // For the step under way
     sprag_compliant_options compliant; // set before the step from the world's settings
 } frame_state;
 

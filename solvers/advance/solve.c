@@ -223,7 +223,7 @@ static sprag_result solve_capped(advance_run *run, advance_problem *p)
 {
     sprag_stats stats = {0};
     sprag_result result = solve_once(run, p, &stats);
-    // Of a pair at most twice.
+    // A pair changes at most twice.
     while (result == SPRAG_OK && run->work_left > 0 && advance_choose_friction(run, p)) {
         result = solve_once(run, p, &stats);
     }

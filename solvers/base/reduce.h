@@ -17,9 +17,9 @@ enum { SPRAG_REDUCE_FROM = 100, SPRAG_REDUCE_TO = 40 };
 // 0.19 s).
 enum { SPRAG_REDUCE_OF_BODY = 100, SPRAG_REDUCE_BODIES = 20, SPRAG_REDUCE_LEAST = 6 };
 
-// Of contacts by the hundred between the same two bodies, with one surface, or of fewer where all
-// are by the thousand, a few stay and stand for the others. Moves those to the front, in their
-// order, and returns how many they are. *kept: their former indices; NULL if all stay. Out of
+// Lets a few contacts stand for all between the same two bodies with one surface, where these are
+// by the hundred, or fewer where all contacts are by the thousand. Moves those to the front, in
+// their order, and returns their number. *kept: their former indices; NULL if all stay. Out of
 // memory: the scratch has failed.
 int sprag_reduce_contacts(sprag_contact *contact, int count, int **kept, sprag_scratch *scratch);
 

@@ -10,8 +10,8 @@
 // rows, or a hundredth of the fastest body; 1 if nothing moves.
 double sprag_problem_scale(const sprag_problem *problem);
 
-// Of the fastest body speed: the least speed scale of a step, where forces change velocities less.
-// Larger: fast bodies stick earlier.
+// Relative to the fastest body speed: the least speed scale of a step, where forces change
+// velocities less. Larger: fast bodies stick earlier.
 #define SPRAG_FASTEST_SHARE 1e-2
 // Least softness of a rigid contact, relative to its inverse mass. Smaller: rounding in heavy
 // stacks.
@@ -19,8 +19,8 @@ double sprag_problem_scale(const sprag_problem *problem);
 // Softness is measured by the inverse mass of the contact or by this over the heaviest body (kg),
 // if that is less. Larger: light bodies sink deeper under heavy ones.
 #define SPRAG_SOFT_HEAVIEST 4.0
-// Of the lever arm: fall in a step up to which a contact is fully soft. Smaller: small bodies sink
-// less, and solves take longer.
+// Relative to the lever arm: fall in a step up to which a contact is fully soft. Smaller: small
+// bodies sink less, and solves take longer.
 #define SPRAG_SOFT_FALL 0.01
 
 // Moving bodies up to which an island is solved with the softness as it is, and the largest factor

@@ -5,15 +5,16 @@
 
 #include <math.h>
 
-// Of the speed scale of the step: stiction tolerance of contacts that slide. Larger: fewer Newton
-// updates, more creep below the Coulomb limit.
+// Relative to the speed scale of the step: stiction tolerance of contacts that slide. Larger: fewer
+// Newton updates, more creep below the Coulomb limit.
 #define SPRAG_STICTION_MOVING 1e-3
-// Of the same: stiction tolerance of contacts at rest. Larger: faster creep on slopes. Smaller:
-// forces at rest lose digits.
+// Relative to the speed scale: stiction tolerance of contacts at rest. Larger: faster creep on
+// slopes. Smaller: forces at rest lose digits.
 #define SPRAG_STICTION_AT_REST 1e-8
-// Of a contact's own slip before the step: its stiction tolerance, between the two above.
+// Relative to a contact's own slip before the step: its stiction tolerance, between the two above.
 #define SPRAG_STICTION_OWN 1e-3
-// Of the fastest slip of the island: least stiction tolerance. Smaller: Newton needs more updates.
+// Relative to the fastest slip of the island: least stiction tolerance. Smaller: Newton needs more
+// updates.
 #define SPRAG_STICTION_LEAST 1e-6
 
 typedef struct sprag_stiction {
@@ -29,8 +30,8 @@ static inline sprag_stiction sprag_stiction_of(double scale, double moving, doub
     return (sprag_stiction){moving, fmin(at_rest, moving)};
 }
 
-// Of one contact or cone. surface: its own tolerance, 0 if it has none. slip, fastest: m/s before
-// the step, its own and the island's fastest.
+// The tolerance of one contact or cone. surface: its own tolerance, 0 if it has none. slip,
+// fastest: m/s before the step, its own and the island's fastest.
 static inline double sprag_stiction_tolerance(const sprag_stiction *stiction, double surface,
                                               double slip, double fastest)
 {

@@ -5,13 +5,13 @@
 
 // ---- laws (law.c, contact.c)
 
-// Of the fastest motion: slip that counts as sticking where neither options nor surface give one.
-// Larger: friction creeps faster. Smaller: friction is stiffer, more frames switch to the implicit
-// step.
+// Relative to the fastest motion: slip that counts as sticking where neither options nor surface
+// give one. Larger: friction creeps faster. Smaller: friction is stiffer, more frames switch to the
+// implicit step.
 static const double COMPLIANT_STICTION = 5e-3;
 
-// Of inertia times spin squared: smaller gyroscopic torque is rounding. Larger: spin that is kept
-// though it changes.
+// Relative to inertia times spin squared: smaller gyroscopic torque is rounding. Larger: spin that
+// is kept though it changes.
 static const double COMPLIANT_EVEN_TURN = 1e-14;
 
 // Largest dissipation number d u that the search for a restitution tries. Larger: a restitution
@@ -22,16 +22,19 @@ static const double COMPLIANT_DISSIPATION_MAX = 400;
 // largest push relative to the force of the impact. Wider: corrections where first order is wrong.
 static const double COMPLIANT_PUSH_RESTITUTION_MIN = 0.2, COMPLIANT_PUSH_MAX = 0.3;
 
-// Of the depth of a bounce: points this near to one another touch together and share the mass.
-// Larger: points that touch later count too, and rebounds of uneven contacts are less accurate.
+// Relative to the depth of a bounce: points this near to one another touch together and share the
+// mass. Larger: points that touch later count too, and rebounds of uneven contacts are less
+// accurate.
 static const double COMPLIANT_SAME_TIME_DEPTH = 0.02;
 
-// Of the deepest point of a contact: depth from which a point has its full damping force. Larger:
-// smoother forces, less damping. Smaller: forces jump more, the integrator takes more steps.
+// Relative to the deepest point of a contact: depth from which a point has its full damping force.
+// Larger: smoother forces, less damping. Smaller: forces jump more, the integrator takes more
+// steps.
 static const double COMPLIANT_FULL_DAMPING_DEPTH = 0.1;
 
-// Of the width of a contact: points nearer together share the force of one. Larger: softer contacts
-// of faces with short edges. Smaller: forces change faster when faces turn against each other.
+// Relative to the width of a contact: points nearer together share the force of one. Larger: softer
+// contacts of faces with short edges. Smaller: forces change faster when faces turn against each
+// other.
 static const double COMPLIANT_POINTS_TOGETHER = 0.1;
 
 // Sine of the angle that the boundary of a contact turns at a corner which has the force of a
@@ -54,8 +57,8 @@ static const double COMPLIANT_ON_FRONT = 1e-9;
 
 // ---- rigid contacts that hold (hold.c)
 
-// Of the fastest motion: a point that approaches or separates faster does not hold. Larger:
-// rebounds that are lost. Smaller: contacts that errors of the integration break.
+// Relative to the fastest motion: a point that approaches or separates faster does not hold.
+// Larger: rebounds that are lost. Smaller: contacts that errors of the integration break.
 static const double COMPLIANT_REST_SPEED = 1e-4;
 
 // Times this speed: points of pairs that hold may approach or separate so fast between two events.
@@ -69,12 +72,13 @@ static const double COMPLIANT_RESTING_ERRORS = 10;
 // Points that hold at once. More: frames with large heaps take longer before the implicit step.
 enum { COMPLIANT_HELD_MAX = 256 };
 
-// Of the inverse mass, times T: yield of a point that holds. Larger: bodies at rest sink deeper (at
-// 1e-5 by 1e-9 m). Smaller: Newton's method takes more updates to find the points that push.
+// Relative to the inverse mass, times T: yield of a point that holds. Larger: bodies at rest sink
+// deeper (at 1e-5 by 1e-9 m). Smaller: Newton's method takes more updates to find the points that
+// push.
 static const double COMPLIANT_HELD_SOFTNESS = 1e-7;
 
-// Of the impulses, and of the tolerance: residual of the solve for their forces. Smaller: more
-// iterations. Larger: the integrator takes small steps for the noise of the forces.
+// Relative to the impulses, and to the tolerance: residual of the solve for their forces. Smaller:
+// more iterations. Larger: the integrator takes small steps for the noise of the forces.
 static const double COMPLIANT_HELD_TOLERANCE = 1e-10;
 
 // Products of 6x6 blocks for the forces of points that hold in a frame. Larger: slower frames
@@ -87,8 +91,8 @@ static const double COMPLIANT_HELD_WORK = 4e5;
 // earlier. Shorter: more events before the end of bouncing.
 static const double COMPLIANT_SHORTEST_FLIGHT = 0.01;
 
-// Of the fastest motion: slower points do not approach. Larger: impacts that are left over.
-// Smaller: more waves.
+// Relative to the fastest motion: slower points do not approach. Larger: impacts that are left
+// over. Smaller: more waves.
 static const double COMPLIANT_IMPACT_SPEED_MIN = 1e-8;
 
 // Times what the least speed and the tolerance are in a frame: pairs that have touched overlap by
@@ -103,21 +107,21 @@ static const double COMPLIANT_PASSING = 3;
 // more evaluations for shapes that are thin and fast. Smaller: frames of joints that whip fail.
 static const double COMPLIANT_RATE_MARGIN = 2;
 
-// Of the width of a pair that may pass through one another between two samples: an overlap that the
-// search for it may miss. Larger: edges that are hit in passing are missed. Smaller: evaluations,
-// by its inverse, of gaps that stay near 0.
+// Relative to the width of a pair that may pass through one another between two samples: an overlap
+// that the search for it may miss. Larger: edges that are hit in passing are missed. Smaller:
+// evaluations, by its inverse, of gaps that stay near 0.
 static const double COMPLIANT_UNSEEN = 0.01;
 
-// Of the inverse mass: yield of contacts and rows in an impact. Larger: a rebound that is too slow.
-// Smaller: impulses on many points at once cannot be solved.
+// Relative to the inverse mass: yield of contacts and rows in an impact. Larger: a rebound that is
+// too slow. Smaller: impulses on many points at once cannot be solved.
 static const double COMPLIANT_IMPACT_SOFTNESS = 1e-10;
 
-// Of the impulses: residual of the solve. Of the fastest motion: slip that counts as sticking.
-// Smaller: more iterations.
+// Relative to the impulses: residual of the solve. Relative to the fastest motion: slip that counts
+// as sticking. Smaller: more iterations.
 static const double COMPLIANT_IMPACT_TOLERANCE = 1e-10, COMPLIANT_IMPACT_STICTION = 1e-6;
 
-// Of the work of impulses without restitution: work beyond is energy from nothing. And halvings of
-// the range of the restitution without it. Larger, or fewer: less exact energy.
+// Relative to the work of impulses without restitution: work beyond is energy from nothing. And
+// halvings of the range of the restitution without it. Larger, or fewer: less exact energy.
 static const double COMPLIANT_IMPACT_ENERGY = 1e-7;
 enum { COMPLIANT_IMPACT_HALVINGS = 30 };
 
@@ -143,26 +147,29 @@ enum { COMPLIANT_PARTS_MAX = 50, COMPLIANT_PART_SOLVES = 10 };
 // limit. Longer: less work lost on stiff contacts, a later return to the integrator.
 enum { COMPLIANT_IMPLICIT_SERIES_MAX = 64 };
 
-// Of the overlap that the weight explains: a spring that begins beyond holds instead.
+// Relative to the overlap that the weight explains: a spring that begins beyond holds instead.
 // Larger: made-up stiffnesses throw bodies out faster. Smaller: more springs hold.
 static const double COMPLIANT_DEEP_OVERLAP = 1.5;
 
-// Of sqrt(tolerance) times the motion left in the frame: depth of the band before a guard in which
-// events are found by projection. Larger: more projections are refused. Smaller: more root finding.
+// Relative to sqrt(tolerance) times the motion left in the frame: depth of the band before a guard
+// in which events are found by projection. Larger: more projections are refused. Smaller: more root
+// finding.
 static const double COMPLIANT_BAND = 0.5;
 static const double COMPLIANT_BAND_MIN = 1e-12; // m or rad, least depth; guards against 0
 
-// Of tolerance times the motion of a stop's coordinate in the frame, m or rad: an active stop
-// counts as reached by so much earlier. Smaller: errors of the integration release resting stops.
+// Relative to tolerance times the motion of a stop's coordinate in the frame, m or rad: an active
+// stop counts as reached by so much earlier. Smaller: errors of the integration release resting
+// stops.
 static const double COMPLIANT_STOP_HYSTERESIS = 10;
 static const double COMPLIANT_STOP_HYSTERESIS_MIN = 1e-11; // m or rad
 
-// Of the band: a stop this near is reached at the start of a frame; within COMPLIANT_STOP_CONTACT
-// it takes part in the impacts of others. Larger: impacts at a distance. Smaller: missed ones.
+// Relative to the band: a stop this near is reached at the start of a frame; within
+// COMPLIANT_STOP_CONTACT it takes part in the impacts of others. Larger: impacts at a distance.
+// Smaller: missed ones.
 static const double COMPLIANT_STOP_REACHED = 0.01, COMPLIANT_STOP_CONTACT = 0.5;
 
-// Of the hysteresis of a stop: a separation that rises less high in the frame is no separation.
-// Larger: slow separations are lost. Smaller: stops are left and reached over and over.
+// Relative to the hysteresis of a stop: a separation that rises less high in the frame is no
+// separation. Larger: slow separations are lost. Smaller: stops are left and reached over and over.
 static const double COMPLIANT_STOP_FLIGHT = 1e-4;
 
 // Hits of a stop in a frame: beyond the first number it does not bounce, beyond the second the
@@ -186,8 +193,8 @@ static const double COMPLIANT_SHORTEST_PULL = 0.1;
 // Smaller: steps of the integrator for nothing.
 static const double COMPLIANT_PULL_SLIVER = 1e-3;
 
-// Of a motor's speeds: a smaller difference from its target is no hit. Larger: weak hits are
-// made good over a step. Smaller: rounding.
+// Relative to a motor's speeds: a smaller difference from its target is no hit. Larger: weak hits
+// are made good over a step. Smaller: rounding.
 static const double COMPLIANT_MOTOR_HIT = 1e-9;
 
 // 1/frames: rate up to which the integrator resolves a row's own spring and damper. Larger: more
@@ -202,24 +209,25 @@ static const double COMPLIANT_SAME_NORMAL = 1e-9;
 // with its square. Smaller: rounding error grows with its inverse.
 static const double COMPLIANT_ROW_DIFFERENCE = 2e-4;
 
-// Of a row's largest entry: a Jacobian by a law is that of the caller; otherwise the caller gives
-// rows at every state. Larger: laws that do not hold.
+// Relative to a row's largest entry: a Jacobian by a law is that of the caller; otherwise the
+// caller gives rows at every state. Larger: laws that do not hold.
 static const double COMPLIANT_SAME_JACOBIAN = 1e-9;
 
-// Of the diagonal: compliance of bounded rows at least. Smaller: nearly dependent rows cannot be
-// solved. Larger: motors give way.
+// Relative to the diagonal: compliance of bounded rows at least. Smaller: nearly dependent rows
+// cannot be solved. Larger: motors give way.
 static const double COMPLIANT_BOUNDED_ROW_SOFTNESS = 1e-10;
 
-// Of the diagonal: softness of rows without bounds, which counts where they depend on one another.
-// Smaller: parallelograms leave their dead points crossed. Larger: at 1e-6, 1000 kg on a chain of
-// 10 links of 1 kg lose 9e-5 of their energy in 3 s, instead of 2e-5.
+// Relative to the diagonal: softness of rows without bounds, which counts where they depend on one
+// another. Smaller: parallelograms leave their dead points crossed. Larger: at 1e-6, 1000 kg on a
+// chain of 10 links of 1 kg lose 9e-5 of their energy in 3 s, instead of 2e-5.
 static const double COMPLIANT_RIGID_ROW_SOFTNESS = 3e-7;
 
-// Of the diagonal: smaller pivots mean dependent rows. Larger: solvable frames are declined.
+// Relative to the diagonal: smaller pivots mean dependent rows. Larger: solvable frames are
+// declined.
 static const double COMPLIANT_PIVOT_MIN = 1e-13;
 
-// Of the right side: excess of a row at its bound that is rounding. Larger: rows stay at bounds
-// that they should leave. Smaller: forces of 0 are pivoted without end.
+// Relative to the right side: excess of a row at its bound that is rounding. Larger: rows stay at
+// bounds that they should leave. Smaller: forces of 0 are pivoted without end.
 static const double COMPLIANT_EXCESS_ROUNDING = 1e-14;
 
 // Passes of block pivoting without progress before it exchanges rows one by one. Larger: faster on
@@ -290,8 +298,8 @@ static const double COMPLIANT_BOUNCE_STEPS = 20;
 // Explicit steps are stable up to this number over the rate of the forces.
 static const double COMPLIANT_STABLE_STEP = 3;
 
-// Of the velocity that forces change in the frame: slower than the first is at rest, contacts
-// approach faster than the second in an impact.
+// Relative to the velocity that forces change in the frame: slower than the first is at rest,
+// contacts approach faster than the second in an impact.
 static const double COMPLIANT_STILL = 0.01, COMPLIANT_IMPACT = 2;
 
 // Steps that bodies at rest may need before the implicit step is cheaper.

@@ -55,13 +55,13 @@ struct compliant_joints {
     double *inverse_mass;         // bodies, 1/kg; by rows.c
     double (*inverse_inertia)[9]; // bodies, 1/(kg m^2), world axes
     compliant_row_system active;
-    compliant_coupling *coupling; // of its matrix; by compliant_set_active_rows
+    compliant_coupling *coupling;     // of its matrix; by compliant_set_active_rows
     int couplings, *end_of_couplings; // of each active row
-    bool active_for_forces;   // `active` is for forces and the labels of stops in active_label, and
-    double *active_label;     // may be taken again
-    int *first_of_body;       // bodies: first active row of each, -1: none
-    bool as_if_rigid;         // without the CFM of rows and stops that hardly yield
-    double *force;            // rows, N, N m (impulses in impacts); by rows.c
+    bool active_for_forces; // `active` is for forces and the labels of stops in active_label, and
+    double *active_label;   // may be taken again
+    int *first_of_body;     // bodies: first active row of each, -1: none
+    bool as_if_rigid;       // without the CFM of rows and stops that hardly yield
+    double *force;          // rows, N, N m (impulses in impacts); by rows.c
     bool has_forces;     // `force` belongs to the rows of moved_x and the labels in force_label; by
                          // compliant_constrain
     double *force_label; // of all guards
@@ -69,7 +69,7 @@ struct compliant_joints {
 
 // ---- row_matrix.c
 
-// Of the last evaluation, with bodies placed there.
+// From the last evaluation, with bodies placed there.
 void compliant_set_responses(compliant_run *run);
 // 1/kg, 1/(kg m^2), with the responses.
 double compliant_row_inverse_mass(const compliant_run *run, int row);

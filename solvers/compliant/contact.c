@@ -106,7 +106,8 @@ static void set_force(const compliant_run *run, const double *x, int guard, int 
     const double *n = c->gap.normal;
     compliant_velocity_at(run, x, guard, c->at[i], u);
     double apart = dot3(n, u) - compliant_surface(run, guard)->velocity_normal;
-    // Of a point that is alone f goes on smoothly where it ends to overlap, for derivatives there.
+    // The force of a point that is alone goes on smoothly where its overlap ends, for derivatives
+    // there.
     bool beyond = run->has_forces && c->count == 1 && !(law->damping > 0 && apart > 0);
     double deep = beyond ? c->depth[i] : fmax(0, c->depth[i]);
     double spring = law->stiffness * deep, damped = fmax(0, 1 - law->dissipation * apart);

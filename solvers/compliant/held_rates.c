@@ -115,8 +115,8 @@ static void turn_of_rim(const compliant_run *run, int guard, int side, const dou
     add_scaled(turn, (dot3(turned, aside) + along * dot3(w, p)) / length - dot3(w, axis), axis, 3);
 }
 
-// Of points on a face: the normal turns with it, and the points move with the other side, between
-// whose point and that of the face they are.
+// The rates of points on a face: the normal turns with it, and the points move with the other side,
+// between whose point and that of the face they are.
 static void set_face_rates(compliant_run *run, const double *x, int guard,
                            const compliant_contact *c, int face, int first)
 {

@@ -111,8 +111,8 @@ static void set_excess(compliant_row_system *s)
     }
 }
 
-// Of the right side, per root of the diagonal: excess is rounding below. Two rows that share a
-// force of 0 would change places without end by its sign.
+// Relative to the right side, per root of the diagonal: excess is rounding below. Two rows that
+// share a force of 0 would change places without end by its sign.
 static double rounding_of(const compliant_row_system *s)
 {
     double largest = 0;

@@ -28,7 +28,7 @@ static void quaternion_of(const double R[9], double q[4])
     q[1 + c] = (R[3 * c + a] + R[3 * a + c]) / s;
 }
 
-// Of a quaternion of any length.
+// The rotation of a quaternion of any length.
 static void rotation_of(const double q[4], double R[9])
 {
     double n = q[0] * q[0] + dot3(q + 1, q + 1), s = n > 0 ? 2 / n : 0;

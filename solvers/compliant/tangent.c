@@ -8,8 +8,8 @@
 
 enum { TANGENTS = 12, TURN = 3, FORCES = 6, ENTRIES = TANGENTS + FORCES };
 
-// Of the integration of states and directions, times their scale. Smaller: steps that follow the
-// rounding of differences.
+// Tolerance of the integration of states and directions, relative to their scale. Smaller: steps
+// that follow the rounding of differences.
 static const double TOLERANCE = 1e-6;
 
 // m, m/s, rad, N, ...: displacement of a difference of f. Larger: truncation errors, where friction
@@ -127,7 +127,7 @@ static bool allocate_slopes(compliant_run *run)
     return !scratch->failed;
 }
 
-// Of a body by its own state, with the forces of its contacts as they are.
+// Derivatives of a body by its own state, with the forces of its contacts as they are.
 static void set_own(compliant_run *run, int body)
 {
     slopes *s = run->slopes;

@@ -39,7 +39,8 @@ enum { SPRAG_ESS_SAMPLES = 8 };
 #define SPRAG_ESS_FIRST_LEAST 1e-5
 #define SPRAG_ESS_FIRST_STEP 1e-6
 
-// Of the step. A step that ends so near to the end of the integration is made to end there.
+// Relative to the step. A step that ends so near to the end of the integration is made to end
+// there.
 #define SPRAG_ESS_SLIVER 1e-6
 
 // Multiple of the time to an event, and part of the step, that the next step has at least after an

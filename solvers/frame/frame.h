@@ -54,7 +54,7 @@ typedef enum sprag_pair_state {
     SPRAG_PAIR_DECLINED, // may overlap
 } sprag_pair_state;
 
-// Of a pair, set and used by compliant.h from frame to frame.
+// Memory of a pair, set and used by compliant.h from frame to frame.
 typedef struct sprag_compliant_memory {
     long frame;          // number of the last frame that had the pair
     int end_points;      // points that overlapped at the end of it; 0 unless it was integrated
@@ -65,7 +65,7 @@ typedef struct sprag_compliant_memory {
     double impact_speed; // m/s of approach, when the pair touched
 } sprag_compliant_memory;
 
-// Of a contact point.
+// Memory of a contact point.
 typedef struct sprag_point_memory {
     double at[3];    // m, from the centre of the body of collider[0], world axes
     double force[3]; // N, on that body

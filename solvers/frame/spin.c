@@ -21,9 +21,9 @@
 static const double spin_least = 0.1, spin_least_speed = 10;
 // rad a step: a faster spin is an accident.
 static const double spin_most = 100;
-// Of its angular velocity: the spin is at least so many times the part across.
+// Least spin about the axis, relative to the part of the angular velocity across it.
 static const double spin_above_across = 4;
-// Of the largest moment: a body whose moments differ by less has no axis.
+// Relative to the largest moment: a body whose moments differ by less has no axis.
 static const double spin_round = 1e-3;
 
 // rad, of a sub-step of free flight. Larger: less time, a nutation that gets ahead by the fourth

@@ -7,9 +7,9 @@
 #include "mover.h"
 #include "spin.h"
 
-// Of the body's radius of gyration: a hold farther from the axis lets it swing or tip. The tip of a
-// top is within. So is the rim of a wheel, whose contacts push towards its axis: their friction
-// alone has a torque about it, and their place does not turn with the wheel.
+// Relative to the body's radius of gyration: a hold farther from the axis lets it swing or tip. The
+// tip of a top is within. So is the rim of a wheel, whose contacts push towards its axis: their
+// friction alone has a torque about it, and their place does not turn with the wheel.
 static const double off_axis = 0.05;
 
 // rad within the step: a body that turns farther turns as others do. Below half a turn, so that the

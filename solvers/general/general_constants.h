@@ -7,8 +7,8 @@
 // Largest residual of a solution, relative to what the step changes. Larger: forces and momentum of
 // fast or badly scaled problems need not agree.
 static const double GENERAL_ACCEPTED = 1e-6;
-// Of the momentum itself: least scale of the residual. Smaller: fast bodies that nothing touches
-// cannot converge for rounding.
+// Relative to the momentum itself: least scale of the residual. Smaller: fast bodies that nothing
+// touches cannot converge for rounding.
 static const double GENERAL_CHANGE_LEAST = 0.01;
 // Updates of the impulse that one contact asks for, and their relative tolerance.
 enum { GENERAL_LOCAL_UPDATES = 50 };

@@ -10,8 +10,8 @@
 // more normals pay for it; 0: normals of nearly parallel edges lose digits.
 #define SPRAG_ACROSS_SQUARE 0.5
 
-// Of the size. A face whose plane has vertices on both sides by more makes the polytope one without
-// faces. Larger: meshes that are not convex are taken for convex ones.
+// Relative to the size. A face whose plane has vertices on both sides by more makes the polytope
+// one without faces. Larger: meshes that are not convex are taken for convex ones.
 #define SPRAG_POLYTOPE_PLANAR 1e-6
 
 // rad. Faces whose normals differ by less are one plane of a polytope. Larger: contact points of
@@ -51,8 +51,8 @@ enum { SPRAG_GJK_TURNS = 4 };
 // Vertices of the polytope. Fewer: penetrations of round shapes keep a larger error.
 enum { SPRAG_EPA_VERTICES = 256, SPRAG_EPA_FACETS = 2 * SPRAG_EPA_VERTICES };
 
-// Of the size. A facet that is nearer to a curved surface is refined by cylinders.c. Larger: fewer
-// facets, but Newton's method starts farther from its solution.
+// Relative to the size. A facet that is nearer to a curved surface is refined by cylinders.c.
+// Larger: fewer facets, but Newton's method starts farther from its solution.
 #define SPRAG_EPA_NEAR 1e-3
 
 // Cosine between a facet's normal and the normals that this refinement may return. Smaller: it may
@@ -103,9 +103,9 @@ enum { SPRAG_SLAB_RESTARTS = 2, SPRAG_SLAB_CUTS = 32 };
 // replaced. Larger: worse contact points are accepted silently.
 #define SPRAG_GAP_TOLERABLE 1e-9
 
-// Of the size. Overlaps smaller than SHALLOW may be left to cylinders.c (GJK may not have seen the
-// overlap yet). Lower bounds below UNSURE send an unfinished GJK search to EPA. Faces whose gap is
-// within SLACK of the distance may supply the nearest points.
+// Relative to the size. Overlaps smaller than SHALLOW may be left to cylinders.c (GJK may not have
+// seen the overlap yet). Lower bounds below UNSURE send an unfinished GJK search to EPA. Faces
+// whose gap is within SLACK of the distance may supply the nearest points.
 #define SPRAG_GAP_SHALLOW 1e-7
 #define SPRAG_GAP_UNSURE 1e-6
 #define SPRAG_GAP_SLACK 1e-6
@@ -138,7 +138,7 @@ enum { SPRAG_FACE_CORNERS = 32, SPRAG_RIM_POINTS = 8 };
 // face are exaggerated; larger: leaning faces lose their manifold.
 #define SPRAG_FACE_UPRIGHT 0.02
 
-// Of the width of a face. Corners that are nearer to each other are one.
+// Relative to the width of a face. Corners that are nearer to each other are one.
 #define SPRAG_CORNERS_TOGETHER 1e-9
 
 // ---- triangle.c

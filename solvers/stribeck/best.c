@@ -25,7 +25,7 @@ static void copy(void *to, const void *from, int count, size_t size)
     }
 }
 
-// Of two that are accepted, the one with the smaller bound on the error of velocities: in stacks a
+// Two that are accepted are compared by their bounds on the error of velocities: in stacks a
 // residual of 1e-4 may hide impulses that are far from carrying their loads.
 static bool is_better(double residual, double gap, const sprag_stats *than)
 {

@@ -92,7 +92,7 @@ static bool is_near_rest(const sprag_problem *problem, const sprag_solution *sol
     return true;
 }
 
-// Of all strategies of a solve.
+// Copies what all strategies of a solve have counted.
 static void copy_counts(const sprag_stats *from, sprag_stats *to)
 {
     to->history = from->history;

@@ -10,9 +10,10 @@
 // infinite.
 static const double STRIBECK_STUCK = 0.999;
 
-// Of the stiction tolerance, where contacts hold by the friction of the last step: so small that
-// softness alone decides what they yield, and the friction does not change with the normal force.
-// Larger: loads that come and go let friction grow without a push (1: 0.999 of its bound in 2 s).
+// Relative to the stiction tolerance, where contacts hold by the friction of the last step: so
+// small that softness alone decides what they yield, and the friction does not change with the
+// normal force. Larger: loads that come and go let friction grow without a push (1: 0.999 of its
+// bound in 2 s).
 static const double STRIBECK_HELD_TOLERANCE = 0.01;
 
 // ---- Acceptance (strategy.c)
@@ -22,24 +23,26 @@ static const double STRIBECK_ACCEPTED = 1;
 
 // ---- The limit of energy (limit_energy.c)
 
-// Of the energy of the velocities that all impulses add: gain of a step that is rounding, or that
-// of a solution within the tolerance. Larger: small gains stay; smaller: more solves of no use.
+// Relative to the energy of the velocities that all impulses add: gain of a step that is rounding,
+// or that of a solution within the tolerance. Larger: small gains stay; smaller: more solves of no
+// use.
 static const double STRIBECK_LEAST_GAIN = 1e-4;
 // Likewise, of the energy of the velocities that external forces add, where no contact rebounds.
 // Larger: a heap may win more in a step; smaller: stacks that overlap a little are solved twice,
 // and recover more slowly.
 static const double STRIBECK_LEAST_GAIN_OF_FALL = 0.3;
-// Of the inverse mass: yield (compliance over step) from which on a contact or a row is a spring
-// that the step resolves, and may return what it has stored. Larger: hard springs lose energy.
+// Relative to the inverse mass: yield (compliance over step) from which on a contact or a row is a
+// spring that the step resolves, and may return what it has stored. Larger: hard springs lose
+// energy.
 static const double STRIBECK_RESOLVED_SPRING = 1;
 
 // ---- The momentum residual (system.c)
 
-// Of the momentum itself: least scale of the residual. Smaller: fast bodies without forces cannot
-// converge for rounding.
+// Relative to the momentum itself: least scale of the residual. Smaller: fast bodies without forces
+// cannot converge for rounding.
 static const double STRIBECK_MOMENTUM_ROUNDING = 1e-6;
-// Of the sum of all impulses before they cancel: least scale of the residual. Smaller: opposed rows
-// under a large load cannot converge.
+// Relative to the sum of all impulses before they cancel: least scale of the residual. Smaller:
+// opposed rows under a large load cannot converge.
 static const double STRIBECK_IMPULSE_ROUNDING = 1e-8;
 // Share of a Newton update below which the search counts as stopped by a kink of a stiff law. Then
 // the mean slope over the last move replaces the slope at its end.
@@ -47,8 +50,8 @@ static const double STRIBECK_STOPPED_LENGTH = 0.01;
 
 // ---- Search along an update (search.c)
 
-// Of the slope at its start: slope at which the search ends. Smaller: more evaluations, hardly
-// fewer updates.
+// Relative to the slope at its start: slope at which the search ends. Smaller: more evaluations,
+// hardly fewer updates.
 static const double STRIBECK_SEARCH_SLOPE = 1e-3;
 // Share of the update below which an interval is not divided further; most evaluations.
 static const double STRIBECK_SEARCH_INTERVAL = 1e-14;
@@ -100,10 +103,10 @@ enum { STRIBECK_AFFORDABLE_SWEEPS = 300 };
 // of balls and boxes it is below 0.3, in walls under 15 to 100 times a brick 0.8 to 50.
 // Smaller: towers take longer; larger: walls tremble at 1e-2 m/s for ever.
 static const double STRIBECK_HARD = 0.5;
-// Of the sweeps' work near rest: what the interior-point method may take where it does not pay, for
-// a gap of STRIBECK_HARD; in proportion to the gap, and at most all. Larger: towers that fall take
-// longer (jenga 3.1 and 3.8 instead of 2.7 and 3.3 times Q20 with 0.2); smaller: walls and leaning
-// planks find rest later (0.1: 5 of 24 not in 600 steps).
+// Relative to the sweeps' work near rest: what the interior-point method may take where it does not
+// pay, for a gap of STRIBECK_HARD; in proportion to the gap, and at most all. Larger: towers that
+// fall take longer (jenga 3.1 and 3.8 instead of 2.7 and 3.3 times Q20 with 0.2); smaller: walls
+// and leaning planks find rest later (0.1: 5 of 24 not in 600 steps).
 static const double STRIBECK_GAP_SHARE = 0.15;
 // Solves that the interior-point method may owe: a tower of 54 blocks is at rest after 60. Fewer:
 // it trembles for ever; more: what a ball is about to hit takes longer.
@@ -122,9 +125,9 @@ static const double STRIBECK_FIRST_STAGE = 1.0 / 3;
 
 // ---- The interior-point method (interior.c)
 
-// Of the impulse that stops what the step changes: normal impulses at the start.
+// Relative to the impulse that stops what the step changes: normal impulses at the start.
 static const double STRIBECK_INTERIOR_START = 3;
-// Of the scale of the step: normal velocity of a dual at the start.
+// Relative to the scale of the step: normal velocity of a dual at the start.
 static const double STRIBECK_INTERIOR_DUAL = 0.1;
 // Share of both where the last step's impulses are known, and how far friction may go to its bound
 // there. Smaller: fewer updates, more solves that stall. 1 takes half as many updates again.

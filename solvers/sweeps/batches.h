@@ -87,7 +87,7 @@ void batches_balance(sweeps *s);
 // x += push, push = share (push + x - before); before = x.
 void batches_accelerate(sweeps *s, double share);
 
-// Of the contacts that something moves, m/s.
+// Slips of the contacts that something moves, m/s.
 typedef struct batch_slips {
     double fastest;     // slip before the step
     double least, most; // stiction tolerance; INFINITY and 0 without contacts

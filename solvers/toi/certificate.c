@@ -159,7 +159,7 @@ static bool first_expansion(sprag_approach *a, sprag_plane *plane, double longes
     return plane->time >= a->horizon;
 }
 
-// Of two planes that end together, the one across edges tells the time more exactly.
+// The plane across edges tells the time more exactly, where two end together.
 static double merit(const sprag_plane *plane)
 {
     return plane->crossing ? plane->time * (1 + SPRAG_TOI_TOGETHER) : plane->time;

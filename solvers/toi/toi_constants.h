@@ -9,8 +9,9 @@
 // rad within the horizon. A pair that turns more gets the time 0: series would take too many parts.
 #define SPRAG_TOI_TURN_MAX 1e3
 
-// Of the level. Planes keep the gap so much above the level that the next query, with its rounding
-// errors, finds it above. Larger: contacts stay farther apart; 0: they may start below the level.
+// Relative to the level. Planes keep the gap so much above the level that the next query, with its
+// rounding errors, finds it above. Larger: contacts stay farther apart; 0: they may start below the
+// level.
 #define SPRAG_TOI_MARGIN 1e-3
 
 // Planes that are kept as candidates; faces of one shape among them; pairs of edges; edges of one
@@ -41,27 +42,28 @@ enum { SPRAG_TOI_CROSSING_EXPANSIONS = 4 };
 #define SPRAG_TOI_PREFER_FACE 1e-9
 #define SPRAG_TOI_PREFER_SLOW 1e-6
 
-// Of the time. Two planes whose times differ by less end together; that across edges is taken.
+// Relative to the time. Two planes whose times differ by less end together; that across edges is
+// taken.
 #define SPRAG_TOI_TOGETHER 1e-6
 
-// Of the horizon. An expansion that gains less ends the search along its plane; if a cylinder takes
-// part, RIM, and only once the expansion itself is shorter than SHORT.
+// Relative to the horizon. An expansion that gains less ends the search along its plane; if a
+// cylinder takes part, RIM, and only once the expansion itself is shorter than SHORT.
 #define SPRAG_TOI_GAIN 1e-9
 #define SPRAG_TOI_GAIN_RIM 1e-12
 #define SPRAG_TOI_SHORT 1e-6
 
-// Of the time, and of the horizon: the gap is tested so much later to see if the shapes meet where
-// a plane ends. Larger: planes that end early are taken for impacts.
+// Relative to the time, and to the horizon: the gap is tested so much later to see if the shapes
+// meet where a plane ends. Larger: planes that end early are taken for impacts.
 #define SPRAG_TOI_SOON 1e-3
 #define SPRAG_TOI_SOON_LEAST 1e-6
 
-// Of the horizon. A plane that lasts less ends the search.
+// Relative to the horizon. A plane that lasts less ends the search.
 #define SPRAG_TOI_PROGRESS 1e-8
 
 // Multiple of the level. A gap below it is not worth another plane.
 #define SPRAG_TOI_NEAR 1.5
 
-// Of the size. Rounding that a vertex may be behind the plane of two edges.
+// Relative to the size. Rounding that a vertex may be behind the plane of two edges.
 #define SPRAG_TOI_SLACK 1e-13
 
 // Sine of the angle of two edges. A plane across edges at a smaller angle is not tried; ROUND: if
@@ -78,7 +80,7 @@ enum { SPRAG_TOI_CROSSING_EXPANSIONS = 4 };
 // separate features which do not face each other.
 #define SPRAG_TOI_EDGES_FACING 0.1
 
-// Of the size, added to the drift of edges that are tested for passing each other.
+// Relative to the size, added to the drift of edges that are tested for passing each other.
 #define SPRAG_TOI_DRIFT 1e-9
 
 // A normal whose length differs from 1 by more is none: the time is 0.

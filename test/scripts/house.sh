@@ -7,7 +7,8 @@
 #   folder           at most 30 sources
 #   headers          no circle of #include "..." between the files of a room
 #   comments         of the product do not open with What, Where, How, Who or That which as their
-#                    subject; questions may
+#                    subject, nor with Of: say of what they tell, or what a number is relative to;
+#                    questions may
 #   mutants.txt      each entry names a line that is there
 
 set -u
@@ -41,7 +42,7 @@ found=$(awk -v edges="$(mktemp)" '
     }
     { comment = $0 ~ /^[[:space:]]*\/\/ / }
     # only the first line of a comment opens it
-    comment && !inside && /^[[:space:]]*\/\/ (What|Where|How|Who|That which) / && !/\?[[:space:]]*$/ {
+    comment && !inside && /^[[:space:]]*\/\/ (What|Where|How|Who|That which|Of) / && !/\?[[:space:]]*$/ {
         print FILENAME ":" FNR ": comment opens with " $2
     }
     { inside = comment }
