@@ -127,7 +127,7 @@ static bool are_apart(const box *a, const box *b)
     return all;
 }
 
-// As ODE asks.
+// ODE's own test of two geoms, by their bodies and bits.
 static bool may_collide(dGeomID a, dGeomID b)
 {
     return (!dGeomGetBody(a) || dGeomGetBody(a) != dGeomGetBody(b)) &&

@@ -119,7 +119,8 @@ static bool make_room(ode_mesh *m, int count)
 // closed; smaller: meshes with gaps at their seams do not.
 static const double OPEN = 1e-3;
 
-// By the volume within, six times that of the tetrahedra from a corner to each triangle.
+// The sign of the volume within tells: the sum of six times the tetrahedra from a corner to each
+// triangle.
 static bool is_inside_out(const ode_mesh *m)
 {
     double area[3] = {0}, all = 0, volume = 0;

@@ -81,8 +81,8 @@ static void swap_sides(ode_pair *pair)
     pair->first = !pair->first;
 }
 
-// As look_up, also of the sides in the other order if no side, or both, move: the program's spaces
-// may have reordered their geoms. The sides are put in the order of the table.
+// Looks the pair up, also with the sides in the other order if no side, or both, move: the
+// program's spaces may have reordered their geoms. The sides are put in the order of the table.
 static const int *look_up_either(const ode_pair_table *t, ode_pair *pair)
 {
     const int *slot = look_up(t, pair);

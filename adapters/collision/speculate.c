@@ -354,7 +354,7 @@ static void put_points(question *q, double t, const sprag_gap *gap, sprag_manifo
     }
 }
 
-// Those of the first touch, after which the geoms would overlap.
+// Puts the contacts of the first touch, after which the geoms would overlap.
 static bool put_touch(question *q)
 {
     double t;
@@ -368,8 +368,8 @@ static bool put_touch(question *q)
     return true;
 }
 
-// Those of the step's end. Where the bodies go on as they do they have no force, unless the geoms
-// overlap then by more than contacts at rest do.
+// Puts the contacts of the step's end. Where the bodies go on as they do, these have no force,
+// unless the geoms overlap then by more than contacts at rest do.
 static void put_near(question *q)
 {
     const double near = near_way * q->reach;
@@ -513,7 +513,7 @@ static bool turns(const double size[2], const double turn[2])
     return 2 * (turn[0] + turn[1]) > ode_passing * smaller(size[0], size[1]);
 }
 
-// The same by the bounding boxes.
+// Can geoms with these bounding boxes pass?
 static bool may_pass(const flight f[2])
 {
     double size[2], turn[2];

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// Bytes, of ODE 0.16 in double precision.
+// Places in the structs of ODE 0.16 in double precision, bytes.
 enum {
     BODY = 64,
     OTHER_BODY = 88,

@@ -71,7 +71,8 @@ static void remember_rows(const group *g)
     }
 }
 
-// Those of a whole frame are what an integrator tries first anyway.
+// Remembers the integrator's step, unless it is a whole frame, which an integrator tries first
+// anyway.
 static void remember_integrator_step(const group *g)
 {
     double step = g->frame.integrator_step;

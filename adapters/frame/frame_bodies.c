@@ -334,9 +334,9 @@ static void push_body(const step *s, body_state *b, bool called)
     s->a->results.fastest = fmax(s->a->results.fastest, norm3(b->mover.velocity) + turning);
 }
 
-// As in stock: before the first moved callback of an island all of its bodies have their weight
-// and, under QuickStep, their new velocity; there, forces that a callback adds within the island
-// are lost.
+// As under stock, all bodies of an island have their weight before its first moved callback and,
+// under QuickStep, their new velocity; there, forces that a callback adds within the island are
+// lost.
 static void push_island(const step *s, body_state *first, int bodies, bool called)
 {
     for (body_state *b = first; b < first + bodies && called; b++) {

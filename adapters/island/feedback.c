@@ -57,7 +57,7 @@ static void add_contact(ode_feedback *f, const sprag_contact *contact, const dou
     add_scaled(f->wrench[0], 1, wrench[0], 12);
 }
 
-// As of a sum of one: no force is -0.
+// Sets what add_contact would make of zeros: no force is -0.
 static void set_contact(ode_feedback *f, const sprag_contact *contact, const double force[6])
 {
     memcpy(f->body, contact->body, sizeof f->body);

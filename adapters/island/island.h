@@ -97,7 +97,7 @@ typedef struct ode_problem {
     sprag_contact *contact;
     int room; // for contacts
     sprag_row *row;
-    // By which the solution finds its way back into ODE:
+    // The way of the solution back into ODE:
     dJointID *contact_joint; // of each contact
     ode_warm_key *warm_key;  // of each contact
     double *approach;        // J, ode_approach.before of the next step; NULL: no gaps
@@ -313,17 +313,17 @@ static inline double positive(double x)
     return x > 0 ? x : 0;
 }
 
-// Its pose, its velocity and, unless it is kinematic, its mass and inertia.
+// Are pose, velocity and, unless it is kinematic, mass and inertia of a body finite?
 bool sprag_ode_body_is_finite(dBodyID id);
 
 // 1/kg, that a row's impulse acts on.
 double sprag_ode_inverse_mass(const sprag_body *bodies, const int body[2],
                               const double jacobian[2][6]);
 
-// The same of an impulse along the normal of a contact.
+// 1/kg, that an impulse along the normal of a contact acts on.
 double sprag_ode_inverse_mass_of_contact(const sprag_body *bodies, const sprag_contact *contact);
 
-// The same body for a frame: force (accumulators and gravity) and mass properties, in its own axes;
+// Reads a body for a frame: force (accumulators and gravity) and mass properties, in its own axes;
 // the mass of a kinematic body is 0. false: its accumulated force was not finite or too great.
 bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity);
 

@@ -81,7 +81,7 @@ static void note_surface_error(ode_problem *pulled, dJointID joint, const char *
     }
 }
 
-// The same for every joint of an island.
+// Arguments that are the same for every joint of an island.
 typedef struct context {
     dWorldID world;
     ode_setting setting;

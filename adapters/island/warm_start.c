@@ -243,7 +243,8 @@ static bool is_known(const table *last, int run)
     return run >= 0 && last->run[run].total <= NEAREST_OF;
 }
 
-// Those of contacts that were asked about before, as displaced ones of a linearization.
+// Forgets the nearest joints of contacts that were asked about before, as displaced ones of a
+// linearization.
 static void forget_successors(table *last, int run)
 {
     for (int r = run; r >= 0; r = last->run[r].older) {
@@ -454,7 +455,7 @@ void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, int 
     *share = added ? added[2] : 1;
 }
 
-// By its geoms; contacts without geoms have none.
+// The key is by the geoms of the contact. false: it has none.
 static bool set_key_of_approach(uintptr_t key[3], dJointID contact)
 {
     const dContactGeom *geom = sprag_ode_contact_geom(contact);

@@ -10,7 +10,7 @@ typedef struct ode_warm_start ode_warm_start; // of one world
 ode_warm_start *sprag_ode_warm_start_make(void); // NULL: no memory
 void sprag_ode_warm_start_free(ode_warm_start *warm_start);
 
-// By which a contact is found again in the next step.
+// The key by which a contact is found again in the next step.
 typedef struct ode_warm_key {
     // set by sprag_ode_warm_key_set:
     uintptr_t key[3];   // two geoms in the order of their addresses, and a body

@@ -4,7 +4,7 @@
 
 #include "world.h"
 
-// As sprag_world_linearize, of a world that has a state. NULL, or a message: the reason why there
+// sprag_world_linearize of a world that has a state. NULL, or a message: the reason why there
 // are no derivatives.
 const char *linearize(world_state *world, dReal step, const dBodyID *body, int bodies, double *A,
                       double *B);

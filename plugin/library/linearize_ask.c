@@ -96,8 +96,8 @@ static bool ask_links(component *c, int colour, int state)
     return true;
 }
 
-// Likewise for the bodies: their place makes no difference. A motor at its stop pushes bodies when
-// its rows are asked for.
+// Reads the bodies of a colour, which have another state: their place makes no difference. A motor
+// at its stop pushes bodies when its rows are asked for.
 static void ask_bodies(component *c, int colour, int state)
 {
     dVector3 gravity;
@@ -367,8 +367,8 @@ static const char *ask_velocities(component *c)
 
 // ---- what is known
 
-// By the momentum balance of a body, I (w - w0) - h torque(I, w0) but for constant terms: its turn,
-// with which I and the torque turn, and its velocities.
+// Adds the derivatives of a body's momentum balance, I (w - w0) - h torque(I, w0) but for constant
+// terms, by its turn, with which I and the torque turn, and by its velocities.
 static void add_body(component *c, int i)
 {
     const sprag_body *body = &c->alone_body[i];
@@ -398,7 +398,7 @@ static void add_body(component *c, int i)
     }
 }
 
-// By the rows of a joint: the poses of its bodies.
+// Adds the derivatives of the rows of a joint by the poses of its bodies.
 static void add_link(component *c, const link *l)
 {
     const size_t columns = STATES * (size_t)c->bodies;

@@ -8,7 +8,7 @@
 #include "array.h"
 #include "linalg.h"
 
-// Those whose worst steps are kept.
+// Figures whose worst steps are kept.
 static const size_t figures[FILM_FIGURES] = {
     offsetof(film_step, cpu), offsetof(film_step, depth), offsetof(film_step, slip),
     offsetof(film_step, residual), offsetof(film_step, joint_gap)};

@@ -85,7 +85,7 @@ static void destroy(world_state *w)
     free(w);
 }
 
-// By settings, or for a comparison with them.
+// Is the world recorded, by its settings or for a comparison with them?
 static bool records(const settings *s)
 {
     return (s && settings_record(s)) || plan_records();

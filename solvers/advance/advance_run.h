@@ -186,7 +186,7 @@ static inline sprag_carried advance_carried(const advance_run *run, const sprag_
                            c->body == SPRAG_STATIC ? NULL : &run->attempt.motion[c->body]};
 }
 
-// Its surface stays where it is as the body turns.
+// A ball about the centre of its body: its surface stays where it is as the body turns.
 static inline bool advance_is_centred_ball(const sprag_carried *carried)
 {
     const double *at = carried->mount.position;
@@ -271,10 +271,10 @@ bool advance_find_costly(advance_run *run, bool *costly);
 // Before bodies move for t s.
 void advance_note_energy(advance_run *run, double t);
 
-// Then: may joints, kinematic bodies or moving surfaces do work on the body?
+// After advance_note_energy: may joints, kinematic bodies or moving surfaces do work on the body?
 bool advance_is_driven(const advance_run *run, int body);
 
-// After that: takes back what they have gained.
+// After the bodies have moved: takes back what they have gained.
 void advance_limit_energy(advance_run *run);
 
 // ---- events.c
@@ -304,7 +304,7 @@ sprag_result advance_scan(advance_run *run, double reach);
 // at most, the motion may go on. moved: bodies whose motion has changed since; NULL: all.
 void advance_certify(advance_run *run, double horizon, const bool *moved);
 
-// As advance_certify, but only pairs whose last certificate was finite.
+// Does what advance_certify does, of pairs whose last certificate was finite.
 void advance_certify_blocked(advance_run *run, double horizon);
 
 // m/s, along a normal into shape 0, of a point on each shape: positive apart.

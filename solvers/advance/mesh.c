@@ -342,7 +342,7 @@ static bool drop_many(advance_run *run, bool *keeps)
     return !run->solving->failed;
 }
 
-// Those inside the outline of many points on one plane. false: no memory.
+// Drops the points inside the outline of many on one plane. false: no memory.
 static bool drop_level(advance_run *run, bool *keeps)
 {
     const advance_point *point = run->points.point;

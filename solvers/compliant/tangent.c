@@ -175,7 +175,7 @@ static void add_wrenches(const compliant_run *run, int guard, const compliant_co
     }
 }
 
-// By a state k of the body of a side. here: the contact without displacement.
+// Sets the derivatives by a state k of the body of a side. here: the contact without displacement.
 static void set_pair_column(compliant_run *run, int guard, int side, int k,
                             const compliant_contact *here)
 {

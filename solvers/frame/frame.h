@@ -152,10 +152,10 @@ typedef struct sprag_frame_calls {
     // Joint rows, with the bodies where they are; *row is the caller's, until the next call.
     // Returns their number, or -1: no memory.
     int (*rows)(void *data, const sprag_mover *body, double step, const sprag_row **row);
-    // As rows, for a method that decides itself when stops act (compliant.h). Stops have no rows
-    // of their own: every coordinate with stops has a row, of its motor or without force, and its
-    // stops are in *stop. The order is the same in every call. Returns -1 also if a joint cannot be
-    // described so. NULL: as rows.
+    // Like `rows`, for a method that decides itself when stops act (compliant.h). Stops have no
+    // rows of their own: every coordinate with stops has a row, of its motor or without force, and
+    // its stops are in *stop. The order is the same in every call. Returns -1 also if a joint
+    // cannot be described so. NULL: `rows` is called.
     int (*coordinates)(void *data, const sprag_mover *body, double step, const sprag_row **row,
                        const sprag_stop **stop, int *stops);
     // The laws of the rows of the last call of `coordinates`, with the bodies where they were; they

@@ -12,7 +12,7 @@
 void sprag_gyroscopic_torque(const double inertia[9], const double w[3], double step,
                              double torque[3]);
 
-// Its derivative by w, N m s. step > 0.
+// The derivative of the gyroscopic torque by w, N m s. step > 0.
 void sprag_gyroscopic_slope(const double inertia[9], const double w[3], double step,
                             double slope[9]);
 

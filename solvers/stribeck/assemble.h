@@ -30,7 +30,7 @@ static inline sprag_shares sprag_stribeck_shares(const sprag_stribeck_options *o
     return (sprag_shares){options->softness, options->row_softness, options->friction_softness};
 }
 
-// Those of a problem but for its fastest slip, which is 0.
+// The scales of a problem, but for its fastest slip, which is 0.
 sprag_scales sprag_stribeck_scales(const sprag_problem *problem,
                                    const sprag_stribeck_options *options);
 

@@ -45,10 +45,10 @@ sprag_result sprag_forces_solve(sprag_system *system, double softest,
                                 const sprag_forces_limits *limits, double *v, double *dv,
                                 sprag_stats *stats);
 
-// It on a problem. Starts from the velocities and forces of *solution; forces of 0 do for new
-// contacts. Contacts with a stiffness (Hunt and Crossley's law) are not solved. Of the options:
-// softness, stiction, work_left, and tolerance (of momentum and laws, relative to the impulses).
-// stats: iterations and convergence. SPRAG_OK, SPRAG_NOT_CONVERGED, SPRAG_SINGULAR,
+// sprag_forces_solve on a problem. Starts from the velocities and forces of *solution; forces of 0
+// do for new contacts. Contacts with a stiffness (Hunt and Crossley's law) are not solved. Of the
+// options: softness, stiction, work_left, and tolerance (of momentum and laws, relative to the
+// impulses). stats: iterations and convergence. SPRAG_OK, SPRAG_NOT_CONVERGED, SPRAG_SINGULAR,
 // SPRAG_NO_MEMORY; *solution changes with SPRAG_OK alone.
 sprag_result sprag_stribeck_forces(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, sprag_scratch *scratch,

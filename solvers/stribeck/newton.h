@@ -38,10 +38,10 @@ typedef struct sprag_newton_state {
 sprag_result sprag_newton(sprag_system *system, const sprag_newton_limits *limits, double stiction,
                           sprag_newton_state *state, sprag_stats *stats);
 
-// After it, of rows without points; otherwise all stays as it was: removes the excess yield that
-// rows have against rounding, at the impulses found, by one further update. Rows between their
-// bounds are linear, so the factors are still good. Where a row reaches its bound, all stays, too.
-// tolerance: momentum residual. SPRAG_OK, SPRAG_NO_MEMORY.
+// After sprag_newton, of rows without points; otherwise all stays as it was: removes the excess
+// yield that rows have against rounding, at the impulses found, by one further update. Rows between
+// their bounds are linear, so the factors are still good. Where a row reaches its bound, all stays,
+// too. tolerance: momentum residual. SPRAG_OK, SPRAG_NO_MEMORY.
 sprag_result sprag_newton_harden_rows(sprag_system *system, double tolerance, double stiction,
                                       sprag_newton_state *state, sprag_stats *stats);
 

@@ -315,8 +315,8 @@ static sprag_result try_directly(island *b, unsigned attempts, double most, doub
     return result;
 }
 
-// It brings the island to rest, where known forces need an update or two: then its debt is
-// forgiven. Exact solves owe for failures only.
+// The interior-point method brings the island to rest, where known forces need an update or two:
+// then its debt is forgiven. Exact solves owe for failures only.
 static sprag_result try_interior(island *b, double most)
 {
     sprag_memory *memory = b->memory;

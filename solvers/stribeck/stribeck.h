@@ -58,7 +58,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_scratch *scratch,
                                   sprag_solution *solution, sprag_stats *stats);
 
-// After it, with the same arguments: where rebounds and the recovery of overlaps
+// After sprag_stribeck_solve, with the same arguments: where rebounds and the recovery of overlaps
 // (contact->recovery) win energy, solves again without them, and sets the solution to the mean of
 // both that wins what each of them would win alone. stats: residual and gap are those of the worse
 // solve, each of its own problem. SPRAG_OK, SPRAG_NO_MEMORY.
