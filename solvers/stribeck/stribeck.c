@@ -110,7 +110,7 @@ typedef struct island {
     sprag_best *best;
     sprag_stats *stats;
     sprag_memory *memory;
-    // before the solve (look_at)
+    // before the solve (describe_island)
     int moving;      // bodies with a mass
     bool joined;     // by rows
     bool alone;      // one body on several contacts; of one contact a sweep is exact
@@ -348,8 +348,8 @@ static void settle_known(island *b, bool pays)
     }
 }
 
-static island look_at(const sprag_problem *problem, const sprag_stribeck_options *options,
-                      sprag_best *best, sprag_stats *stats, sprag_memory *memory)
+static island describe_island(const sprag_problem *problem, const sprag_stribeck_options *options,
+                              sprag_best *best, sprag_stats *stats, sprag_memory *memory)
 {
     island b = {problem, options, best, stats, memory, .moving = count_moving(problem)};
     const double updates = options->direct_work;
@@ -515,8 +515,8 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     const bool two_way =
         problem->contacts > 0 ? options->scheme == SPRAG_TWO_WAY : problem->rows > 0;
     sprag_memory none = {0};
-    island b = look_at(problem, options, &best, stats,
-                       two_way && options->memory ? options->memory : &none);
+    island b = describe_island(problem, options, &best, stats,
+                               two_way && options->memory ? options->memory : &none);
     bool poor = !(work_left(options) > 0) && problem->contacts > 0;
     if (!poor) {
         result = two_way ? solve_two_way(&b)
