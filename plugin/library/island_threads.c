@@ -3,7 +3,7 @@
 // Then the calling thread finishes the islands in ODE's order: messages, statistics, random
 // numbers, feedback, ODE's own steps, motion and moved callbacks. So a step gives the same bits in
 // any number of threads. Velocities are written only after a solve has succeeded, and accumulators
-// are restored after one that failed, so ODE can still step an island that could not be solved.
+// are restored after one that lacked memory, so that ODE can still step the island.
 #include "island_threads.h"
 
 #include <stdatomic.h>
