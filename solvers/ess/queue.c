@@ -21,8 +21,9 @@ sprag_ess_pending sprag_ess_pop(sprag_ess_run *run)
 {
     sprag_ess_pending *heap = run->queue.entry, first = heap[0], last = heap[--run->queue.count];
     int at = 0;
+    // entry[count] still is `last`: where it is sooner than an only child, its place is found.
     for (int child = 1; child < run->queue.count; child = 2 * at + 1) {
-        child += child + 1 < run->queue.count && sooner(&heap[child + 1], &heap[child]);
+        child += sooner(&heap[child + 1], &heap[child]);
         if (!sooner(&heap[child], &last)) {
             break;
         }
