@@ -90,7 +90,7 @@ static bool find_tetrahedron(const sprag_core core[2], const sprag_simplex *simp
                              hull *h, double flat[3])
 {
     const double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    double e[3], f[3], d[4][3];
+    double e[3], f[3], d[2][3];
     h->vertices = h->facets = 0;
     for (int i = 0; i < simplex->count; i++) {
         if (!i || distance_to_span(h, &simplex->vertex[i]) > 64 * DBL_EPSILON * size) {
@@ -108,12 +108,8 @@ static bool find_tetrahedron(const sprag_core core[2], const sprag_simplex *simp
     sprag_any_across(e, d[0]);
     cross3(e, d[0], d[1]);
     normalise3(d[1]);
-    for (int k = 0; k < 3; k++) {
-        d[2][k] = d[0][k] + d[1][k];
-        d[3][k] = d[0][k] - d[1][k];
-    }
     memcpy(flat, d[0], sizeof d[0]);
-    if (h->vertices == 2 && !add_farthest(core, (const double(*)[3])d, 4, size, h)) {
+    if (h->vertices == 2 && !add_farthest(core, (const double(*)[3])d, 2, size, h)) {
         return false;
     }
     subtract3(h->vertex[2].at, h->vertex[0].at, f);

@@ -5,6 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core_gap.h"
+#include "epa.h"
+#include "linalg.h"
 #include "shape_bounds.h"
 #include "suite.h"
 
@@ -54,6 +57,52 @@ START_TEST(normal_and_points_bear_the_distance_out)
 }
 END_TEST
 
+// ---- differences without volume
+
+// A capsule's core about the origin along an axis, and a point or a segment across it at the
+// origin: the depth is 0, and the normal is across both, whichever vertex the search starts with.
+static void check_flat(const double axis[3], const double other[3], double half)
+{
+    const sprag_shape shape[2] = {{.kind = SPRAG_CAPSULE, .radius = 0.1, .half = {0, 0, 1}},
+                                  {.kind = SPRAG_CAPSULE, .radius = 0.1, .half = {0, 0, half}}};
+    sprag_pose pose[2] = {{{0}, {0}}, {{0}, {0}}};
+    for (int k = 0; k < 3; k++) {
+        pose[0].rotation[3 * k + 2] = axis[k]; // all that counts of them
+        pose[1].rotation[3 * k + 2] = other[k];
+    }
+    const sprag_shape *const shapes[2] = {&shape[0], &shape[1]};
+    const sprag_pose *const poses[2] = {&pose[0], &pose[1]};
+    sprag_core core[2];
+    ck_assert(sprag_cores_set(shapes, poses, core));
+    for (int start = -1; start <= 1; start++) {
+        const double towards[3] = {start * axis[0], start * axis[1], start * axis[2]};
+        sprag_simplex simplex = {.count = start != 0};
+        sprag_epa epa;
+        sprag_pair_support(core, towards, &simplex.vertex[0]);
+        sprag_epa_find(core, &simplex, 2, &epa);
+        ck_assert_double_eq_tol(epa.bound, 0, 1e-15);
+        ck_assert_double_eq_tol(norm3(epa.normal), 1, 1e-15);
+        ck_assert_double_eq_tol(dot3(epa.normal, axis), 0, 1e-15);
+        ck_assert_double_eq_tol(half * dot3(epa.normal, other), 0, 1e-15);
+    }
+}
+
+START_TEST(flat_differences_have_depth_0_and_a_normal_across)
+{
+    for (int code = 1; code < 27; code++) {
+        double axis[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};
+        if (normalise3(axis)) {
+            for (int k = 0; k < 3; k++) {
+                double other[3] = {0};
+                other[k] = 1;
+                check_flat(axis, other, 0);
+                check_flat(axis, other, 0.5);
+            }
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
@@ -62,5 +111,6 @@ int main(void)
                              {depth_of_cylinders_is_the_least_that_a_search_finds, 1},
                              {normal_and_points_bear_the_distance_out, 1});
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
+    ADD_TESTS(suite, "flat", {flat_differences_have_depth_0_and_a_normal_across, 1});
     return run_suite(suite);
 }
