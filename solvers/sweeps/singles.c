@@ -10,12 +10,6 @@
 // Axes of the frame that roll 0, roll 1 and spin turn about.
 static const int about[3] = {1, 2, 0};
 
-static bool spins_alone(const sweeps *s, int body)
-{
-    int node = node_of(s, body);
-    return s->spin[node] > 0 && mechanisms_of_node(s, node) < 0;
-}
-
 static bool is_single(const sweeps *s, const sprag_contact *contact)
 {
     const sprag_friction *f = &contact->slide;
@@ -23,7 +17,7 @@ static bool is_single(const sweeps *s, const sprag_contact *contact)
                 isinf(f->coefficient[0]) == isinf(f->coefficient[1]) &&
                 (f->coefficient[0] > 0) == (f->coefficient[1] > 0);
     return contact->turning || contact->stiffness > 0 || !cone ||
-           spins_alone(s, contact->body[0]) || spins_alone(s, contact->body[1]);
+           s->spin[node_of(s, contact->body[0])] > 0 || s->spin[node_of(s, contact->body[1])] > 0;
 }
 
 static int rows_of(const sprag_contact *contact)
