@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "continuation.h"
 #include "general_constants.h"
@@ -228,8 +227,8 @@ static bool take_arrays(run *r, const sprag_general_problem *p,
 
 static void copy(double *to, const double *from, int n)
 {
-    if (n > 0) { // an empty problem has no arrays
-        memcpy(to, from, (size_t)n * sizeof *to);
+    for (int i = 0; i < n; i++) {
+        to[i] = from[i];
     }
 }
 
