@@ -12,7 +12,7 @@ static double body_speed(const compliant_run *run, int row, double speed, double
     const double sum = compliant_row_inverse_mass(run, row);
     const double impulse = sum > 0 ? fmin(speed / sum, force * run->frame->step) : 0;
     double fastest = 0;
-    for (int side = 0; side < 2 && impulse > 0; side++) {
+    for (int side = 0; side < 2; side++) {
         const double *response = run->joints->response[row][side];
         double turned = body[side] == SPRAG_STATIC
                             ? 0
@@ -30,7 +30,7 @@ static double row_speed(const compliant_run *run)
     for (int i = 0; i < run->rows; i++) {
         const sprag_row *row = &j->row[i];
         double wanted = fabs(row->bias - compliant_row_velocity(row, run->state.x));
-        double force = fmax(fabs(row->lo), fabs(row->hi));
+        double force = fmax(-row->lo, row->hi);
         fastest = fmax(fastest, body_speed(run, i, wanted, force));
     }
     for (int s = 0; s < run->stops; s++) {
@@ -51,7 +51,7 @@ static double turning_change(const compliant_run *run, const sprag_mover *b)
 static void set_fastest(compliant_run *run)
 {
     compliant_sizes *sizes = &run->sizes;
-    sizes->fastest = fmax(1e-9, run->rows > 0 ? row_speed(run) : 0);
+    sizes->fastest = fmax(1e-9, row_speed(run));
     for (int i = 0; i < run->frame->bodies; i++) {
         const sprag_mover *b = &run->frame->body[i];
         double change = b->mass > 0 ? norm3(b->force) / b->mass * run->frame->step : 0;
@@ -72,7 +72,7 @@ void compliant_set_scale(compliant_run *run)
     for (int i = 0; i < frame->bodies; i++) {
         const sprag_mover *b = &frame->body[i];
         double *scale = sizes->scale + COMPLIANT_STATES * i, radius = compliant_gyration(run, i);
-        double spin = fmax(sizes->fastest / fmax(radius, 1e-9), norm3(b->velocity + 3));
+        double spin = sizes->fastest / fmax(radius, 1e-9);
         for (int k = 0; k < 3; k++) {
             scale[k] = sizes->fastest * h;
             scale[COMPLIANT_VELOCITY + k] = sizes->fastest;
