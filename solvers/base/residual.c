@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "contact_lanes.h"
 #include "kinematics.h"
 #include "local_law.h"
 
@@ -234,6 +235,179 @@ static contact_error error_of(const measured *m, int i)
     return e;
 }
 
+// ---- four contacts
+
+// Do error_of_four's laws hold? Those of most contacts: no stiffness of its own, nothing against
+// turning, and friction in one cone.
+static bool is_plain(const sprag_contact *contact)
+{
+    return !(contact->stiffness > 0) && !contact->turning && sprag_local_is_cone(&contact->slide);
+}
+
+// Adds the velocity and the inverse masses of one side.
+INLINE void add_side(const measured *m, const contact_lanes *c,
+                     const sprag_contact *const of[LANES], int side, lanes slip[3], lanes w[3],
+                     lanes *most)
+{
+    static const double still[6];
+    const void *mover[LANES], *velocity[LANES];
+    lanes r[LANES], I[9], v[8], u[3];
+    for (int l = 0; l < LANES; l++) {
+        const double *moves = velocity_of(m, of[l]->body[side]);
+        velocity[l] = moves ? moves : still;
+        mover[l] = &m->of[index_of(m, of[l]->body[side])];
+    }
+    load_four(mover, offsetof(struct mover, inverse_mass), r);
+    load_four(mover, offsetof(struct mover, inverse) + 2 * sizeof(double), I + 2);
+    load_four(mover, offsetof(struct mover, inverse) + 5 * sizeof(double), I + 5);
+    load_four(velocity, 0, v);
+    load_four(velocity, 2 * sizeof(double), v + 4);
+    I[0] = r[1], I[1] = r[2];
+    *most = LARGER(*most, r[0]);
+    v[3] = v[5], v[4] = v[6], v[5] = v[7];
+    cross(v + 3, c->arm[side], u);
+    for (int k = 0; k < 3; k++) {
+        lanes lever[3], turned[3], sum;
+        u[k] += v[k];
+        slip[k] = side ? slip[k] - u[k] : slip[k] + u[k];
+        cross(c->arm[side], c->frame[k], lever);
+        for (int j = 0; j < 3; j++) {
+            dot_of(I + 3 * j, lever, &turned[j]);
+        }
+        dot_of(lever, turned, &sum);
+        w[k] += r[0] + sum;
+    }
+}
+
+// Velocities, inverse masses and impulses of the rows of four contacts.
+typedef struct four {
+    contact_lanes c;
+    lanes mass, u[3], w[3], p[3];
+    lane_mask moves;
+} four;
+
+// Error and gap of friction under the impulse of the normal.
+INLINE void rub(const measured *m, const four *f, const sprag_contact *const of[LANES],
+                lanes *friction, lanes *gap)
+{
+    const lanes *p = f->p, *w = f->w, normal = LARGER(zeros, p[0]);
+    lanes bound[3], slip[3], scale[3], stiffest[3], wanted[3], force, square = zeros, sum = zeros;
+    for (int l = 0; l < LANES; l++) {
+        force[l] = of[l]->slide.force[0] ? m->soft.step : 0;
+    }
+    for (int k = 1; k < 3; k++) {
+        const lanes least = ones * SPRAG_LEAST_FRICTION, coefficient = f->c.coefficient[k - 1];
+        lanes yield = f->c.slip[k - 1] / m->soft.step, soft = m->soft.share.friction * w[k];
+        scale[k] = SMALLER(coefficient, ones * 1e100);
+        bound[k] = scale[k] * SELECT(force > 0, force, normal);
+        bound[k] = SELECT(bound[k] > least, bound[k], zeros);
+        const lanes held = SELECT(f->c.stiction > 0, bound[k], zeros);
+        lanes more = f->c.stiction / DIVISOR(held > 0, held);
+        yield = LARGER(yield, soft) + SELECT(held > 0, more, zeros);
+        slip[k] = f->u[k] - f->c.velocity[k - 1] + yield * p[k];
+        stiffest[k] = scale[k] * scale[k] * (w[k] + yield);
+        square += bound[k] * slip[k] * bound[k] * slip[k];
+        sum += p[k] * slip[k];
+    }
+    root_of(&square);
+    sum += square;
+    *gap += LARGER(zeros, sum);
+    const lanes rho = LARGER(stiffest[1], stiffest[2]);
+    square = sum = zeros;
+    for (int k = 1; k < 3; k++) {
+        lanes share = p[k] - scale[k] * scale[k] * slip[k] / DIVISOR(rho > 0, rho);
+        wanted[k] = SELECT(rho > 0, share, zeros);
+        share = wanted[k] / DIVISOR(bound[k] > 0, bound[k]);
+        share = SELECT(bound[k] > 0, share, zeros);
+        square += share * share;
+    }
+    lanes size = DIVISOR(square > 1, square);
+    root_of(&size);
+    for (int k = 1; k < 3; k++) {
+        lanes low = -bound[k], at = 1 / size * wanted[k];
+        at = LARGER(at, low);
+        at = p[k] - SMALLER(at, bound[k]);
+        sum += at * at * w[k] / f->mass;
+    }
+    *friction = sum;
+    root_of(friction);
+}
+
+// As error_of, of plain contacts.
+SPRAG_VECTORS
+static void error_of_four(const measured *m, const int at[LANES], contact_error e[LANES])
+{
+    const double step = m->soft.step, rate = 1 / step;
+    const sprag_contact *of[LANES];
+    const void *force[LANES];
+    four f = {.u = {zeros}, .w = {zeros}};
+    lanes slip[3] = {zeros}, p[LANES], most = zeros, yield, error, friction, gap;
+    for (int l = 0; l < LANES; l++) {
+        of[l] = &m->problem->contact[at[l]];
+        force[l] = m->solution->contact_force[at[l]];
+    }
+    load_contacts(of, &f.c);
+    load_four(force, 0, p);
+    add_side(m, &f.c, of, 0, slip, f.w, &most);
+    add_side(m, &f.c, of, 1, slip, f.w, &most);
+    f.moves = most > 0;
+    f.mass = 1 / DIVISOR(f.moves, most);
+    for (int k = 0; k < 3; k++) {
+        dot_of(f.c.frame[k], slip, &f.u[k]);
+        f.w[k] = DIVISOR(f.moves, f.w[k]);
+        f.p[k] = step * p[k];
+    }
+    const lanes compliance = f.c.compliance / step;
+    yields_of(&m->soft, (const lanes(*)[3])f.c.arm, &compliance, &f.c.softening, &f.w[0], &yield);
+    const lanes hard = rate / DIVISOR(f.moves, yield);
+    const lanes stiffness = f.c.erp * rate * hard, fall = (1 - f.c.erp) * hard;
+    const lanes damping = SELECT(f.c.erp < 1, fall, zeros);
+
+    const lanes lack = f.c.bias - f.u[0], soft = yield * f.p[0];
+    lanes wanted = f.p[0] + (lack - soft) / f.w[0], size = f.w[0] / f.mass;
+    wanted = LARGER(zeros, wanted);
+    root_of(&size);
+    error = f.p[0] - wanted;
+    error = (lanes)((lane_mask)error & INT64_MAX) * size;
+
+    const lanes least = SPRAG_SOFT_LEAST * f.w[0], y = LARGER(yield, least);
+    const lanes push = LARGER(zeros, f.p[0]), over = lack - y * push;
+    const lanes open = push * (y * push / 2 - lack);
+    gap = over * over / (2 * y);
+    gap = SELECT(lack > 0, gap, open);
+    rub(m, &f, of, &friction, &gap);
+    gap = 2 * gap / f.mass;
+    root_of(&gap);
+    for (int l = 0; l < LANES; l++) {
+        e[l] = (contact_error){0};
+        if (f.moves[l]) {
+            e[l] = (contact_error){error[l], friction[l], gap[l]};
+            widen(m->laws->stiffness, stiffness[l]);
+            widen(m->laws->damping, damping[l]);
+        }
+    }
+}
+
+// Of the contacts from the i-th on. Returns how many there are, at most LANES.
+static int errors_of(const measured *m, int i, contact_error e[LANES])
+{
+    const int left = m->problem->contacts - i, count = left < LANES ? left : LANES;
+    int at[LANES];
+    bool plain = true;
+    for (int l = 0; l < LANES; l++) {
+        at[l] = l < count ? i + l : i;
+        plain = plain && is_plain(&m->problem->contact[at[l]]);
+    }
+    if (plain) {
+        error_of_four(m, at, e);
+        return count;
+    }
+    for (int l = 0; l < count; l++) {
+        e[l] = error_of(m, i + l);
+    }
+    return count;
+}
+
 // ---- rows
 
 static double row_error(const measured *m, int i)
@@ -298,14 +472,19 @@ sprag_residual sprag_problem_residual(const sprag_problem *problem, const sprag_
         const int body[2] = {b, SPRAG_STATIC};
         take(&r, momentum_error(&m, b), change_of(&m, body), b, &r.body, &r.momentum);
     }
-    for (int i = 0; i < problem->contacts; i++) {
-        contact_error e = error_of(&m, i);
-        r.normal = sprag_larger(r.normal, e.normal);
-        r.friction = sprag_larger(r.friction, e.friction);
-        r.gap = sprag_larger(r.gap, e.gap);
-        double error =
-            isfinite(e.normal + e.friction) ? sprag_larger(e.normal, e.friction) : INFINITY;
-        take(&r, error, change_of(&m, problem->contact[i].body), i, &r.contact, &largest);
+    for (int i = 0, count; i < problem->contacts; i += count) {
+        contact_error errors[LANES];
+        count = errors_of(&m, i, errors);
+        for (int l = 0; l < count; l++) {
+            const contact_error *e = &errors[l];
+            r.normal = sprag_larger(r.normal, e->normal);
+            r.friction = sprag_larger(r.friction, e->friction);
+            r.gap = sprag_larger(r.gap, e->gap);
+            double error =
+                isfinite(e->normal + e->friction) ? sprag_larger(e->normal, e->friction) : INFINITY;
+            take(&r, error, change_of(&m, problem->contact[i + l].body), i + l, &r.contact,
+                 &largest);
+        }
     }
     for (int i = 0; i < problem->rows; i++) {
         take(&r, row_error(&m, i), change_of(&m, problem->row[i].body), i, &r.joint_row, &r.row);

@@ -3,19 +3,8 @@
 #ifndef SPRAG_INTERIOR_CONES_H
 #define SPRAG_INTERIOR_CONES_H
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-
+#include "lanes.h"
 #include "linalg.h"
-#include "vectors.h"
-
-enum { LANES = 4 };
-typedef double lanes __attribute__((vector_size(32), aligned(32)));
-typedef int64_t lane_mask __attribute__((vector_size(32), aligned(32)));
-
-#define INLINE static inline __attribute__((always_inline))
-#define SELECT(mask, a, b) ((lanes)(((lane_mask)(a) & (mask)) | ((lane_mask)(b) & ~(mask))))
 
 // s[0] = constant + by[0] p[0], s[1 + k] = by[1 + k] p[at[1 + k]]. Fewer than two components: `by`
 // and the rest of s, z and w are 0, so that all cones have the same size.
@@ -39,25 +28,6 @@ typedef struct cones {
     lane_mask follow[3];       // dz is that of x
     lane_mask used;
 } cones;
-
-static const lanes zeros = {0}, ones = {1, 1, 1, 1};
-
-INLINE void root_of(lanes *x)
-{
-    for (int l = 0; l < LANES; l++) {
-        (*x)[l] = sqrt((*x)[l]);
-    }
-}
-
-INLINE bool any(const lane_mask *mask)
-{
-    return ((*mask)[0] | (*mask)[1] | (*mask)[2] | (*mask)[3]) != 0;
-}
-
-INLINE void dot_of(const lanes x[3], const lanes y[3], lanes *sum)
-{
-    *sum = x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
-}
 
 INLINE void determinant(const lanes x[3], lanes *d)
 {

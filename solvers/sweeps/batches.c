@@ -13,10 +13,9 @@
 // ---- one batch
 
 // Velocities after the impulses p.
-INLINE void apply(const batch *c, const batch_real p[3], batch_real a[NUMBERS],
-                  batch_real b[NUMBERS])
+INLINE void apply(const batch *c, const lanes p[3], lanes a[NUMBERS], lanes b[NUMBERS])
 {
-    batch_real F[3], torque[3], turned[3];
+    lanes F[3], torque[3], turned[3];
     for (int k = 0; k < 3; k++) {
         F[k] = p[0] * c->frame[0][k] + p[1] * c->frame[1][k] + p[2] * c->frame[2][k];
     }
@@ -37,52 +36,52 @@ INLINE void apply(const batch *c, const batch_real p[3], batch_real a[NUMBERS],
 // Friction p = bound q / (bound w + speed) at the sliding speed of the last sweep. Newton's method
 // on 1 / |p| leads towards the speed at which |p| = bound, until |p| is near it. What slides gets
 // its bound, and the last of its direction as the sweeps go on. least: the speed of what sticks.
-INLINE void rub(batch *c, const batch_real q[2], const batch_real *bound, const batch_real *least,
-                const batch_mask *rubs, batch_real p[2])
+INLINE void rub(batch *c, const lanes q[2], const lanes *bound, const lanes *least,
+                const lane_mask *rubs, lanes p[2])
 {
     enum { UPDATES = 8 };
     const double near =
         1e-2; // of the bound; with a tenth, sweeps of mechanisms go round in circles
-    batch_real speed = LARGER(c->speed, *least), size = zeros;
-    batch_mask slides;
+    lanes speed = LARGER(c->speed, *least), size = zeros;
+    lane_mask slides;
     for (int it = 0;; it++) {
-        batch_real w[2], ease[2];
+        lanes w[2], ease[2];
         for (int k = 0; k < 2; k++) {
             w[k] = *bound * c->inverse_axis[k] + speed;
         }
-        batch_real product = w[0] * w[1], inverse = *bound / DIVISOR(*rubs, product);
+        lanes product = w[0] * w[1], inverse = *bound / DIVISOR(*rubs, product);
         for (int k = 0; k < 2; k++) {
             ease[k] = w[1 - k] * inverse;
             p[k] = SELECT(*rubs, q[k] * ease[k], zeros);
         }
-        batch_real square = p[0] * p[0] + p[1] * p[1];
-        batch_mask slid = speed > *least, exceeds = square > *bound * *bound;
-        batch_mask open = *rubs & ~c->bonded & (slid | exceeds);
+        lanes square = p[0] * p[0] + p[1] * p[1];
+        lane_mask slid = speed > *least, exceeds = square > *bound * *bound;
+        lane_mask open = *rubs & ~c->bonded & (slid | exceeds);
         if (!any(&open)) {
             return;
         }
-        batch_real fall = p[0] * p[0] * ease[0] + p[1] * p[1] * ease[1];
+        lanes fall = p[0] * p[0] * ease[0] + p[1] * p[1] * ease[1];
         size = square;
-        root(&size);
-        batch_mask moves = open & (fall > 0);
-        batch_real off = size - *bound, next = speed + square / DIVISOR(moves, fall) * off;
+        root_of(&size);
+        lane_mask moves = open & (fall > 0);
+        lanes off = size - *bound, next = speed + square / DIVISOR(moves, fall) * off;
         next = LARGER(next, *least);
         next = SELECT(moves, next, *least);
         c->speed = SELECT(open, next, c->speed);
         slides = moves & (exceeds | (next > *least));
-        batch_mask far = open & (off * off > near * near * *bound * *bound);
+        lane_mask far = open & (off * off > near * near * *bound * *bound);
         if (it == UPDATES - 1 || !any(&far)) {
             break;
         }
         speed = SELECT(open, next, speed);
     }
-    batch_real scale = *bound / DIVISOR(slides, size);
+    lanes scale = *bound / DIVISOR(slides, size);
     scale = SELECT(slides, scale, ones);
     p[0] *= scale;
     p[1] *= scale;
 }
 
-INLINE void add_port_velocities(const sweeps *s, const batch_link *link, batch_real slip[3])
+INLINE void add_port_velocities(const sweeps *s, const batch_link *link, lanes slip[3])
 {
     for (int l = 0; l < LANES; l++) {
         for (int side = 0; side < 2; side++) {
@@ -96,7 +95,7 @@ INLINE void add_port_velocities(const sweeps *s, const batch_link *link, batch_r
     }
 }
 
-INLINE void apply_to_ports(const sweeps *s, const batch_link *link, const batch_real change[3])
+INLINE void apply_to_ports(const sweeps *s, const batch_link *link, const lanes change[3])
 {
     for (int l = 0; l < LANES; l++) {
         const double p[3] = {change[0][l], change[1][l], change[2][l]};
@@ -110,23 +109,23 @@ INLINE void apply_to_ports(const sweeps *s, const batch_link *link, const batch_
 
 // Impulses of a batch in equilibrium with the velocities that they leave: the normal first, then
 // friction under its bound. Adds up what changed.
-INLINE void relax(sweeps *s, int i, const batch_link *link, batch_real *sum)
+INLINE void relax(sweeps *s, int i, const batch_link *link, lanes *sum)
 {
     batch *c = &s->batch[i];
-    batch_real *impulse = s->x.impulse[i], a[NUMBERS], b[NUMBERS], slip[3], change[3], p[2];
+    lanes *impulse = s->x.impulse[i], a[NUMBERS], b[NUMBERS], slip[3], change[3], p[2];
     load((const batch_velocity *)s->x.v, c->node[0], a);
     load((const batch_velocity *)s->x.v, c->node[1], b);
     slip_of(c, a, b, slip);
     if (link) {
         add_port_velocities(s, link, slip);
     }
-    batch_real normal = (c->coupling[0] * impulse[0] - slip[0]) * c->give;
+    lanes normal = (c->coupling[0] * impulse[0] - slip[0]) * c->give;
     normal = LARGER(normal, zeros);
     change[0] = normal - impulse[0];
-    batch_real bound = c->coefficient * SELECT(c->bound > 0, c->bound, normal);
-    batch_mask loaded = bound > SPRAG_LEAST_FRICTION, rubs = (loaded | c->bonded) & (c->give > 0);
+    lanes bound = c->coefficient * SELECT(c->bound > 0, c->bound, normal);
+    lane_mask loaded = bound > SPRAG_LEAST_FRICTION, rubs = (loaded | c->bonded) & (c->give > 0);
     bound = SELECT(c->bonded, ones, bound);
-    batch_real least = c->creep * bound, q[2];
+    lanes least = c->creep * bound, q[2];
     least = SELECT((least > c->stiction) | c->bonded, least, c->stiction);
     for (int k = 0; k < 2; k++) {
         q[k] = c->inverse_axis[k] * impulse[1 + k] - (slip[1 + k] + c->coupling[1 + k] * change[0]);
@@ -160,7 +159,7 @@ INLINE double relax_row(const sweeps *s, const batch_row *row, double *impulse)
 SPRAG_VECTORS
 static void sweep(sweeps *s, double *squares)
 {
-    batch_real sum = zeros;
+    lanes sum = zeros;
     double total = 0;
     for (int i = 0; i < s->lone_rows; i++) {
         total += relax_row(s, &s->row[i], &s->x.row_impulse[i]);
@@ -195,7 +194,7 @@ static void balance(sweeps *s)
     }
     for (int i = 0; i < s->batches; i++) {
         const batch *c = &s->batch[i];
-        batch_real a[NUMBERS], b[NUMBERS];
+        lanes a[NUMBERS], b[NUMBERS];
         load((const batch_velocity *)s->x.v, c->node[0], a);
         load((const batch_velocity *)s->x.v, c->node[1], b);
         apply(c, s->x.impulse[i], a, b);
@@ -213,8 +212,8 @@ void batches_balance(sweeps *s)
 SPRAG_VECTORS
 static void accelerate(sweeps *s, double share)
 {
-    batch_real *x = (batch_real *)s->x.all, *push = (batch_real *)s->push;
-    batch_real *before = (batch_real *)s->before;
+    lanes *x = (lanes *)s->x.all, *push = (lanes *)s->push;
+    lanes *before = (lanes *)s->before;
     for (long i = 0; i < s->x.count / LANES; i++) {
         push[i] = share * (push[i] + x[i] - before[i]);
         before[i] = x[i] += push[i];

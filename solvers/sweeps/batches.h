@@ -7,44 +7,39 @@
 #ifndef SPRAG_BATCHES_H
 #define SPRAG_BATCHES_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
+#include "lanes.h"
 #include "stiction.h"
 
-enum { BATCH_LANES = 4, BATCH_NUMBERS = 8 };
-
-typedef double batch_real __attribute__((vector_size(32), aligned(32)));
-typedef int64_t batch_mask __attribute__((vector_size(32), aligned(32)));
+enum { BATCH_NUMBERS = 8 };
 
 // One entry a contact. `speed` changes from sweep to sweep. Unused lanes are
 // zero and touch the static node.
 typedef struct batch {
-    batch_real arm[2][3];       // m, centre of body to contact point
-    batch_real frame[3][3];     // normal (unit), friction axes (scaled and turned)
-    batch_real inertia[2][6];   // 1/(kg m^2), inverse, world axes: xx yy zz xy xz yz
-    batch_real inverse_mass[2]; // 1/kg
-    batch_real offset[3];       // m/s, added to J v: bias, surface motion, kinematic bodies
-    batch_real coupling[3];     // 1/kg, of the normal with itself and with both friction axes
-    batch_real give;            // kg, 1 / (yield + coupling[0]); 0: nothing moves
-    batch_real inverse_axis[2]; // 1/kg, of the friction axes
-    batch_real coefficient;     // of friction
-    batch_real bound;           // N s, of friction whose bound is a force; 0: the normal bounds it
-    batch_real stiction;        // m/s, slip up to which friction is in proportion to slip
-    batch_real creep;           // m/s per N s, least ratio of slip to impulse
-    batch_real speed;           // m/s, at which it slid last
-    batch_mask bonded;          // infinite coefficient: friction has no bound
-    batch_real basis[2][2];     // friction axes in terms of those of the problem
-    int32_t node[2][BATCH_LANES];
-    int32_t contact[BATCH_LANES]; // of the problem; -1: unused
+    lanes arm[2][3];       // m, centre of body to contact point
+    lanes frame[3][3];     // normal (unit), friction axes (scaled and turned)
+    lanes inertia[2][6];   // 1/(kg m^2), inverse, world axes: xx yy zz xy xz yz
+    lanes inverse_mass[2]; // 1/kg
+    lanes offset[3];       // m/s, added to J v: bias, surface motion, kinematic bodies
+    lanes coupling[3];     // 1/kg, of the normal with itself and with both friction axes
+    lanes give;            // kg, 1 / (yield + coupling[0]); 0: nothing moves
+    lanes inverse_axis[2]; // 1/kg, of the friction axes
+    lanes coefficient;     // of friction
+    lanes bound;           // N s, of friction whose bound is a force; 0: the normal bounds it
+    lanes stiction;        // m/s, slip up to which friction is in proportion to slip
+    lanes creep;           // m/s per N s, least ratio of slip to impulse
+    lanes speed;           // m/s, at which it slid last
+    lane_mask bonded;      // infinite coefficient: friction has no bound
+    lanes basis[2][2];     // friction axes in terms of those of the problem
+    int32_t node[2][LANES];
+    int32_t contact[LANES]; // of the problem; -1: unused
 } batch;
 
 // The sides of a batch that touch mechanisms. They have the static node in the batch.
 typedef struct batch_link {
-    int32_t port[2][BATCH_LANES];  // -1: none
-    int32_t node[2][BATCH_LANES];  // of the bodies
-    batch_real inverse_mass[3][3]; // 1/kg, of the ports, in the frame of the problem
-    batch_real bare;               // 1/kg, of the normal, as if no row held the ports' bodies
+    int32_t port[2][LANES];   // -1: none
+    int32_t node[2][LANES];   // of the bodies
+    lanes inverse_mass[3][3]; // 1/kg, of the ports, in the frame of the problem
+    lanes bare;               // 1/kg, of the normal, as if no row held the ports' bodies
 } batch_link;
 
 // A joint row with bounds, or one of a wide mechanism (mechanisms.h).
@@ -68,7 +63,7 @@ typedef double batch_velocity[BATCH_NUMBERS];
 // (three vectors each: normal, friction axes), impulses of rows, velocities J v of ports.
 typedef struct batch_unknowns {
     batch_velocity *v;
-    batch_real (*impulse)[3];
+    lanes (*impulse)[3];
     double *row_impulse;
     double *port;
     double *all;

@@ -288,7 +288,7 @@ sprag_result mechanisms_factor(sweeps *s, sprag_scratch *scratch)
         if (result != SPRAG_OK) {
             return result;
         }
-        all->of[m].stride = (all->of[m].width + BATCH_LANES - 1) & -BATCH_LANES;
+        all->of[m].stride = (all->of[m].width + LANES - 1) & -LANES;
         all->of[m].first = rows;
         rows += all->of[m].stride;
         all->of[m].width = 0;

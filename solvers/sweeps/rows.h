@@ -3,7 +3,7 @@
 #ifndef SPRAG_ROWS_H
 #define SPRAG_ROWS_H
 
-#include "lanes.h"
+#include "batch_lanes.h"
 #include "mechanisms.h"
 #include "sweeps_run.h"
 
@@ -15,14 +15,14 @@ INLINE void apply_to_port(const sweeps *s, int index, const double *p, int rows)
     double *u = s->x.port + m->first;
     const double *D = m->delassus + (long)(port->at - m->first) * m->stride;
     if (rows == 3) {
-        const batch_real *D0 = (const batch_real *)D, *D1 = (const batch_real *)(D + m->stride);
-        const batch_real *D2 = (const batch_real *)(D + 2 * m->stride);
+        const lanes *D0 = (const lanes *)D, *D1 = (const lanes *)(D + m->stride);
+        const lanes *D2 = (const lanes *)(D + 2 * m->stride);
         for (int i = 0; i < m->stride / LANES; i++) {
-            ((batch_real *)u)[i] += p[0] * D0[i] + p[1] * D1[i] + p[2] * D2[i];
+            ((lanes *)u)[i] += p[0] * D0[i] + p[1] * D1[i] + p[2] * D2[i];
         }
     } else {
         for (int i = 0; i < m->stride / LANES; i++) {
-            ((batch_real *)u)[i] += p[0] * ((const batch_real *)D)[i];
+            ((lanes *)u)[i] += p[0] * ((const lanes *)D)[i];
         }
     }
 }

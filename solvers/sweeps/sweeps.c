@@ -101,7 +101,7 @@ static int colour(const sweeps *s, bool linked, uint64_t *used, unsigned char *o
 // Batches of so many contacts of a colour.
 static int batches_of(int colour, int count)
 {
-    return colour == ALONE ? count : (count + BATCH_LANES - 1) / BATCH_LANES;
+    return colour == ALONE ? count : (count + LANES - 1) / LANES;
 }
 
 // Places in batches: those of one colour share no mover. Contacts without mechanisms fill what
@@ -113,14 +113,14 @@ static void place(sweeps *s, uint64_t *used, unsigned char *of, int *at)
     const int others = colour(s, false, used, of, count[0]);
     const int last = linked > others ? linked : others;
     for (int c = 0; c <= last; c++) {
-        int spare = c == ALONE ? 0 : BATCH_LANES * batches_of(c, count[1][c]) - count[1][c];
+        int spare = c == ALONE ? 0 : LANES * batches_of(c, count[1][c]) - count[1][c];
         filled[c] = spare < count[0][c] ? spare : count[0][c];
-        next[0][c] = BATCH_LANES * s->batches;
+        next[0][c] = LANES * s->batches;
         s->batches += batches_of(c, count[0][c] - filled[c]);
     }
     s->free_batches = s->batches;
     for (int c = 0; c <= last; c++) {
-        next[1][c] = BATCH_LANES * s->batches;
+        next[1][c] = LANES * s->batches;
         s->batches += batches_of(c, count[1][c]);
     }
     for (int i = 0; i < s->problem->contacts; i++) {
@@ -128,7 +128,7 @@ static void place(sweeps *s, uint64_t *used, unsigned char *of, int *at)
             bool with = is_linked(s, s->problem->contact[i].body) || filled[of[i]]-- > 0;
             int *to = &next[with][of[i]];
             at[i] = *to;
-            *to += of[i] == ALONE ? BATCH_LANES : 1;
+            *to += of[i] == ALONE ? LANES : 1;
         }
     }
 }
@@ -136,8 +136,8 @@ static void place(sweeps *s, uint64_t *used, unsigned char *of, int *at)
 // at: counted in lanes.
 static void set_lane(sweeps *s, int at, int contact)
 {
-    batch *c = &s->batch[at / BATCH_LANES];
-    int l = at % BATCH_LANES;
+    batch *c = &s->batch[at / LANES];
+    int l = at % LANES;
     c->contact[l] = contact;
     for (int side = 0; side < 2; side++) {
         c->node[side][l] = node_of(s, s->problem->contact[contact].body[side]);
@@ -162,7 +162,7 @@ static bool take_batches(sweeps *s, sprag_scratch *scratch)
         return false;
     }
     for (int i = 0; i < s->batches; i++) {
-        for (int l = 0; l < BATCH_LANES; l++) {
+        for (int l = 0; l < LANES; l++) {
             s->batch[i].contact[l] = -1;
             s->batch[i].node[0][l] = s->batch[i].node[1][l] = s->nodes;
         }
@@ -317,14 +317,14 @@ static void add_port_masses(sweeps *s)
 {
     for (int i = s->free_batches; i < s->batches; i++) {
         batch_link *link = &s->link[i - s->free_batches];
-        for (int l = 0; l < 2 * BATCH_LANES; l++) {
-            int port = link->port[l / BATCH_LANES][l % BATCH_LANES];
+        for (int l = 0; l < 2 * LANES; l++) {
+            int port = link->port[l / LANES][l % LANES];
             double W[3][3];
             if (port >= 0) {
                 mechanisms_port_inverse_mass(s, port, W);
-                link->bare[l % BATCH_LANES] += bare_inverse_mass(s, &s->port[port]);
+                link->bare[l % LANES] += bare_inverse_mass(s, &s->port[port]);
                 for (int k = 0; k < 9; k++) {
-                    link->inverse_mass[k / 3][k % 3][l % BATCH_LANES] += W[k / 3][k % 3];
+                    link->inverse_mass[k / 3][k % 3][l % LANES] += W[k / 3][k % 3];
                 }
             }
         }
@@ -336,10 +336,10 @@ static void turn_ports(sweeps *s)
 {
     for (int i = s->free_batches; i < s->batches; i++) {
         const batch *c = &s->batch[i];
-        for (int l = 0; l < 2 * BATCH_LANES; l++) {
-            int port = s->link[i - s->free_batches].port[l / BATCH_LANES][l % BATCH_LANES];
+        for (int l = 0; l < 2 * LANES; l++) {
+            int port = s->link[i - s->free_batches].port[l / LANES][l % LANES];
             if (port >= 0) {
-                int lane = l % BATCH_LANES;
+                int lane = l % LANES;
                 double basis[2][2] = {{c->basis[0][0][lane], c->basis[0][1][lane]},
                                       {c->basis[1][0][lane], c->basis[1][1][lane]}};
                 mechanisms_turn_port(s, port, (const double(*)[2])basis);
@@ -370,12 +370,10 @@ static bool take_unknowns(sweeps *s, sprag_scratch *scratch)
         s->rows += !mechanisms_hold(s, i);
     }
     s->x.velocities = BATCH_NUMBERS * (s->nodes + 1L);
-    long impulses = 3L * BATCH_LANES * s->batches,
-         rows = (s->rows + s->single_rows + BATCH_LANES - 1) & -BATCH_LANES;
+    long impulses = 3L * LANES * s->batches, rows = (s->rows + s->single_rows + LANES - 1) & -LANES;
     // of ports: at most three rows a side, and less than a vector left over in each mechanism
-    long ports = 3 * 2 * (long)BATCH_LANES * (s->batches - s->free_batches) +
-                 (s->mechanisms->count > 0 ? 2L * rows : 0) +
-                 (long)BATCH_LANES * s->mechanisms->count;
+    long ports = 3 * 2 * (long)LANES * (s->batches - s->free_batches) +
+                 (s->mechanisms->count > 0 ? 2L * rows : 0) + (long)LANES * s->mechanisms->count;
     s->x.count = s->x.velocities + impulses + rows + ports;
     s->x.all = SPRAG_TAKE(scratch, s->x.count, double);
     s->before = SPRAG_TAKE_RAW(scratch, s->x.count, double);
@@ -385,7 +383,7 @@ static bool take_unknowns(sweeps *s, sprag_scratch *scratch)
         return false;
     }
     s->x.v = (batch_velocity *)s->x.all;
-    s->x.impulse = (batch_real(*)[3])(s->x.all + s->x.velocities);
+    s->x.impulse = (lanes(*)[3])(s->x.all + s->x.velocities);
     s->x.row_impulse = s->x.all + s->x.velocities + impulses;
     s->x.port = s->x.row_impulse + rows;
     return true;
@@ -401,7 +399,7 @@ static sprag_result prepare(sweeps *s, const sprag_sweeps_options *options, spra
         return SPRAG_NO_MEMORY;
     }
     for (int i = s->free_batches; i < s->batches; i++) {
-        for (int l = 0; l < BATCH_LANES; l++) {
+        for (int l = 0; l < LANES; l++) {
             if (s->batch[i].contact[l] >= 0) {
                 link_lane(s, i, l);
             }
@@ -487,7 +485,7 @@ static void write_solution(sweeps *s, sprag_solution *solution)
     }
     for (int i = 0; i < s->batches; i++) {
         const batch *c = &s->batch[i];
-        for (int l = 0; l < BATCH_LANES; l++) {
+        for (int l = 0; l < LANES; l++) {
             if (c->contact[l] >= 0) {
                 double *f = solution->contact_force[c->contact[l]], p[3];
                 for (int k = 0; k < 3; k++) {

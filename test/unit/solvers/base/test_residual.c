@@ -484,6 +484,70 @@ START_TEST(masses_and_frames_of_reference_do_not_matter)
 }
 END_TEST
 
+// Kinds of contacts that are measured four at once, between bodies of which one in four is
+// kinematic, at velocities and forces of chance.
+static void add_any_contacts(chance *c, int count)
+{
+    enum { BODIES = 6 };
+    open_scene(&s);
+    for (int b = 0; b < BODIES; b++) {
+        int body = add_box(&s, uniform(c, 1, 5), uniform(c, 0.5, 1), 1, uniform(c, 0.5, 1));
+        s.body[body].mass *= pick(c, 4) > 0;
+        for (int k = 0; k < 6; k++) {
+            s.velocity[b][k] = uniform(c, -1, 1);
+            s.body[b].free_velocity[k] = uniform(c, -1, 1);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        double normal[3];
+        random_direction(c, normal);
+        int body = pick(c, BODIES), other = pick(c, BODIES);
+        sprag_contact *contact =
+            add_contact(&s, body, other == body ? SPRAG_STATIC : other, normal);
+        for (int k = 0; k < 6; k++) {
+            contact->arm[k / 3][k % 3] = uniform(c, -1, 1);
+        }
+        sprag_friction *slide = &contact->slide;
+        for (int k = 0; k < 2; k++) {
+            slide->coefficient[k] = pick(c, 3) * uniform(c, 0.1, 1);
+            slide->velocity[k] = pick(c, 2) * uniform(c, -1, 1);
+        }
+        slide->slip[0] = slide->slip[1] = pick(c, 2) * 1e-3;
+        slide->force[0] = slide->force[1] = pick(c, 2);
+        contact->bias = uniform(c, -1, 1);
+        contact->compliance = pick(c, 2) * 1e-3;
+        contact->erp = uniform(c, 0.1, 1.1);
+        contact->stiction = pick(c, 2) * 1e-4;
+        for (int k = 0; k < 3; k++) {
+            s.contact_force[i][k] = uniform(c, k ? -20 : -10, 20);
+        }
+    }
+}
+
+START_TEST(four_contacts_at_once_are_measured_as_one_by_one)
+{
+    chance c = {(uint64_t)_i};
+    add_any_contacts(&c, 1 + _i % 11);
+    softness = _i % 2 ? 1e-3 : 0;
+    sprag_residual all = measured();
+    for (int i = 0; i < s.problem.contacts; i++) {
+        turning_of(&s, &s.contact[i]); // of no friction: such a contact goes alone
+    }
+    sprag_residual each = measured();
+    softness = 0;
+    ck_assert_double_eq(all.normal, each.normal);
+    ck_assert_double_eq(all.friction, each.friction);
+    ck_assert_double_eq(all.gap, each.gap);
+    ck_assert_double_eq(all.mean, each.mean);
+    ck_assert_double_eq(all.relative, each.relative);
+    ck_assert_int_eq(all.contact, each.contact);
+    for (int k = 0; k < 2; k++) {
+        ck_assert_double_eq(all.stiffness[k], each.stiffness[k]);
+        ck_assert_double_eq(all.damping[k], each.damping[k]);
+    }
+}
+END_TEST
+
 START_TEST(what_is_not_finite_is_infinitely_wrong)
 {
     resting(1, 0.5);
@@ -522,6 +586,7 @@ int main(void)
         {the_gap_of_turning_is_that_of_its_inertia, 1},
         {the_gap_of_friction_is_the_power_that_it_should_take, 1},
         {masses_and_frames_of_reference_do_not_matter, 1},
+        {four_contacts_at_once_are_measured_as_one_by_one, 200},
         {what_is_not_finite_is_infinitely_wrong, 3});
     return run_suite(suite);
 }
