@@ -388,7 +388,7 @@ static void error_of_four(const measured *m, const int at[LANES], contact_error 
     }
 }
 
-// Of the contacts from the i-th on. Returns how many there are, at most LANES.
+// Sets the errors of the contacts from the i-th on. Returns their number, at most LANES.
 static int errors_of(const measured *m, int i, contact_error e[LANES])
 {
     const int left = m->problem->contacts - i, count = left < LANES ? left : LANES;
