@@ -67,7 +67,7 @@ static void remember_rows(const group *g)
     for (int i = 0, row = 0; i < g->frame.rows; i++) {
         row = i == 0 || g->row_joint[i] != g->row_joint[i - 1] ? 0 : row + 1;
         sprag_ode_warm_start_store_row(g->s->a->input.warm_start, g->joint[g->row_joint[i]], row,
-                                       g->row_force[i], NULL);
+                                       g->row_force[i]);
     }
 }
 

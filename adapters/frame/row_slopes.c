@@ -60,11 +60,11 @@ static void add_entries(sprag_row_slopes *s, int side, int first, int by, double
     }
 }
 
-// Entries that are the same on both sides but for their sign.
-static void add_opposite(sprag_row_slopes *s, int first, int by, const by_axes x)
+// Adds entries by a turn that are the same on both sides but for their sign.
+static void add_opposite(sprag_row_slopes *s, int first, const by_axes x)
 {
-    add_entries(s, 0, first, by, 1, x);
-    add_entries(s, 1, first, by, -1, x);
+    add_entries(s, 0, first, TURN, 1, x);
+    add_entries(s, 1, first, TURN, -1, x);
 }
 
 // t x d of a turn t, or of a way.
@@ -106,7 +106,7 @@ static void add_slide(const rows_of_joint *r, sprag_row_slopes *s, int side, con
         add_entries(s, of, TURN, 0, side ? 0.5 : -0.5, x);
     }
     if (side == 0) {
-        add_opposite(s, 0, TURN, x);
+        add_opposite(s, 0, x);
         find_centres(r, c);
         set_turned_lever(d, c, x); // c x (t x d), but for its sign
         add_entries(s, 0, TURN, TURN, -0.5, x);
@@ -127,7 +127,7 @@ static void add_cross(const sprag_row_law *law, sprag_row_slopes *s, int side, c
             x[k][i] = (x[k][i] - along * d[k]) / length;
         }
     }
-    add_opposite(s, TURN, TURN, x);
+    add_opposite(s, TURN, x);
 }
 
 static void set_jacobian(const rows_of_joint *r, int i, int side)
@@ -142,7 +142,7 @@ static void set_jacobian(const rows_of_joint *r, int i, int side)
         add_entries(s, side, TURN, TURN, side ? -1 : 1, x);
         if (law->carrier == side) {
             set_turned(d, x);
-            add_opposite(s, 0, TURN, x);
+            add_opposite(s, 0, x);
             for (int of = 0; of < 2; of++) { // r x (t x d), but for its sign
                 set_turned_lever(d, law->vector[of], x);
                 add_entries(s, of, TURN, TURN, of ? 1 : -1, x);
@@ -158,7 +158,7 @@ static void set_jacobian(const rows_of_joint *r, int i, int side)
     case SPRAG_ROW_TURN:
         if (law->carrier == side) {
             set_turned(d, x);
-            add_opposite(s, TURN, TURN, x);
+            add_opposite(s, TURN, x);
         }
     }
 }

@@ -409,12 +409,11 @@ void sprag_ode_warm_start_store_group(ode_warm_start *warm, dBodyID first,
     }
 }
 
-void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int row, double force,
-                                    const ode_mending *mending)
+void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int row, double force)
 {
     int i = reserve(warm, 1), first = -1;
     if (i >= 0) {
-        store_row(&warm->now, i, &first, joint, row, force, mending);
+        store_row(&warm->now, i, &first, joint, row, force, NULL);
     }
 }
 

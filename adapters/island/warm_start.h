@@ -46,9 +46,8 @@ typedef struct ode_mending {
 double sprag_ode_warm_start_row(const ode_warm_start *warm_start, dJointID joint, int row,
                                 ode_mending *mending);
 
-// mending: NULL if it is not known.
 void sprag_ode_warm_start_store_row(ode_warm_start *warm_start, dJointID joint, int row,
-                                    double force, const ode_mending *mending);
+                                    double force);
 
 // s, step that an integrator would have taken next at the end of the last step, of the group whose
 // first body this is; 0 if unknown.

@@ -257,14 +257,14 @@ static void set_shares(compliant_contact *c)
 }
 
 static void find_contact(compliant_run *run, const double *x, int guard, compliant_detail detail,
-                         double margin, sprag_gap_memory *memory, compliant_contact *c)
+                         double margin, compliant_contact *c)
 {
     sprag_manifold manifold;
     manifold.count = 0;
     c->count = 0;
     c->rate = c->slip_rate = c->approach = 0;
     // All corners of faces, those that do not overlap, too: shares depend on the whole boundary.
-    if (!compliant_find_gap(run, guard, margin > 0 ? margin : INFINITY, INFINITY, memory, &c->gap,
+    if (!compliant_find_gap(run, guard, margin > 0 ? margin : INFINITY, INFINITY, NULL, &c->gap,
                             detail == COMPLIANT_GAP ? NULL : &manifold)) {
         c->gap.distance = NAN;
         return;
@@ -303,18 +303,18 @@ void compliant_update_forces(const compliant_run *run, const double *x, int guar
 void compliant_find_contact(compliant_run *run, const double *x, int guard, compliant_detail detail,
                             compliant_contact *c)
 {
-    find_contact(run, x, guard, detail, 0, NULL, c);
+    find_contact(run, x, guard, detail, 0, c);
 }
 
 void compliant_find_points(compliant_run *run, const double *x, int guard, double margin,
                            compliant_contact *c)
 {
-    find_contact(run, x, guard, COMPLIANT_POINTS, margin, NULL, c);
+    find_contact(run, x, guard, COMPLIANT_POINTS, margin, c);
 }
 
 void compliant_find_own_points(compliant_run *run, const double *x, int guard, compliant_contact *c)
 {
-    find_contact(run, x, guard, COMPLIANT_OWN_POINTS, INFINITY, NULL, c);
+    find_contact(run, x, guard, COMPLIANT_OWN_POINTS, INFINITY, c);
 }
 
 void compliant_update_gap(compliant_run *run, int guard)

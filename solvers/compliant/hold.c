@@ -425,7 +425,7 @@ static void set_rows(solve *s)
 
 // ---- the solution
 
-static bool take_forces(const solve *s, double *f)
+static void take_forces(const solve *s, double *f)
 {
     compliant_run *run = s->run;
     compliant_held *held = &run->held;
@@ -458,7 +458,6 @@ static bool take_forces(const solve *s, double *f)
     if (!held->observed && s->rows > 0) {
         memcpy(held->row_guess, s->solution.row_force, (size_t)s->rows * sizeof(double));
     }
-    return true;
 }
 
 static void set_guesses(const solve *s)
@@ -511,7 +510,10 @@ static bool solve_forces(solve *s, double *f)
     const double least = COMPLIANT_IMPACT_SPEED_MIN * run->sizes.fastest;
     sprag_result result = compliant_solve_pushing(sprag_stribeck_forces, &problem, &options,
                                                   scratch, least, &s->solution);
-    return result == SPRAG_OK && take_forces(s, f);
+    if (result == SPRAG_OK) {
+        take_forces(s, f);
+    }
+    return result == SPRAG_OK;
 }
 
 bool compliant_hold(compliant_run *run, const double *x, const double *label, double *f)

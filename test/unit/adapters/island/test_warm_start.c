@@ -146,8 +146,8 @@ START_TEST(remembers_rows)
     touching t = open_touching();
     dJointID joint = contact_at(&t, 0, 0, 0), other = contact_at(&t, 0, 0, 0);
     ode_warm_start *memory = sprag_ode_warm_start_make();
-    sprag_ode_warm_start_store_row(memory, joint, 0, 5, NULL);
-    sprag_ode_warm_start_store_row(memory, joint, 1, -6, NULL);
+    sprag_ode_warm_start_store_row(memory, joint, 0, 5);
+    sprag_ode_warm_start_store_row(memory, joint, 1, -6);
     sprag_ode_warm_start_next_step(memory);
     ck_assert_double_eq(sprag_ode_warm_start_row(memory, joint, 0, NULL), 5);
     ck_assert_double_eq(sprag_ode_warm_start_row(memory, joint, 1, NULL), -6);
