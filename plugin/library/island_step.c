@@ -85,6 +85,7 @@ static sprag_stribeck_options options_for(const step_context *c)
         iterations = iterations < 1 ? 1 : iterations;
         options.exact = false;
         options.sweeps = effort == EFFORT_FAST ? iterations : BALANCED_SWEEPS;
+        options.sweep_change = effort == EFFORT_FAST ? FAST_CHANGE : BALANCED_CHANGE;
     }
     return options;
 }

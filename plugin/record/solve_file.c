@@ -33,6 +33,7 @@ const solve_field solve_options_fields[] = {OPTION(scheme, SOLVE_INT),
                                             OPTION(friction_softness, SOLVE_REAL),
                                             OPTION(exact, SOLVE_BOOL),
                                             OPTION(sweeps, SOLVE_INT),
+                                            OPTION(sweep_change, SOLVE_REAL),
                                             OPTION(tolerance, SOLVE_REAL),
                                             OPTION(max_iterations, SOLVE_INT),
                                             OPTION(max_continuation, SOLVE_INT),
@@ -41,12 +42,10 @@ const solve_field solve_options_fields[] = {OPTION(scheme, SOLVE_INT),
                                             OPTION(warm, SOLVE_BOOL),
                                             {0}};
 
-const solve_field solve_body_fields[] = {FIELD(sprag_body, mass, SOLVE_REAL, 1),
-                                         FIELD(sprag_body, inertia, SOLVE_REAL, 9),
-                                         FIELD(sprag_body, velocity, SOLVE_REAL, 6),
-                                         FIELD(sprag_body, free_velocity, SOLVE_REAL, 6),
-                                         FIELD(sprag_body, by_angle, SOLVE_BOOL, 1),
-                                         {0}};
+const solve_field solve_body_fields[] = {
+    FIELD(sprag_body, mass, SOLVE_REAL, 1),     FIELD(sprag_body, inertia, SOLVE_REAL, 9),
+    FIELD(sprag_body, velocity, SOLVE_REAL, 6), FIELD(sprag_body, free_velocity, SOLVE_REAL, 6),
+    FIELD(sprag_body, by_angle, SOLVE_BOOL, 1), {0}};
 
 const solve_field solve_contact_fields[] = {CONTACT(body, SOLVE_INT, 2),
                                             CONTACT(arm, SOLVE_REAL, 6),

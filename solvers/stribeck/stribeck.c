@@ -20,6 +20,7 @@ sprag_stribeck_options sprag_stribeck_defaults(void)
                                     .friction_softness = 1e-8,
                                     .exact = true,
                                     .sweeps = 500,
+                                    .sweep_change = STRIBECK_SWEEP_TOLERANCE,
                                     .max_iterations = 25,
                                     .max_continuation = 150,
                                     .direct_work = 400};
@@ -217,11 +218,13 @@ static bool has_stiff_contacts(const sprag_problem *problem)
 static sprag_result sweep(const island *b, int most)
 {
     sprag_best *best = b->best;
+    const bool moves = !b->near && !b->options->exact;
     const sprag_sweeps_options sweeps = {.soft = best->soft,
                                          .most = most,
                                          .least = STRIBECK_POOR_SWEEPS,
                                          .most_work = work_left(b->options),
-                                         .tolerance = STRIBECK_SWEEP_TOLERANCE,
+                                         .tolerance = moves ? b->options->sweep_change
+                                                            : STRIBECK_SWEEP_TOLERANCE,
                                          .moving = b->options->stiction_tolerance,
                                          .at_rest = b->options->stiction_at_rest};
     sprag_stats swept = *b->stats;

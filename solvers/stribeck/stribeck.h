@@ -32,6 +32,8 @@ typedef struct sprag_stribeck_options {
     bool exact;           // direct methods go first, and work until one meets the tolerance;
                           // otherwise they run where they are likely to pay (stribeck.c)
     int sweeps;           // of Gauss-Seidel, at most; 0: none
+    double sweep_change;  // of the last sweep, relative to what the step changes, with which sweeps
+                          // end in motion, unless solves are exact
     double tolerance;     // of the momentum residual, relative to the island's impulses
     int max_iterations;   // Newton updates of newton and warm_newton
     int max_continuation; // Newton updates of continuation

@@ -558,7 +558,7 @@ const support_row support_contact_uses[] = {
     {"Contacts under `dWorldQuickStep`",
      quickly,
      quickly_expected,
-     {NEAR(1e-5, FLOOR), NEAR(0.0002, HELD), NEAR(2e-5, SMOOTH)}},
+     {NEAR(1e-6, FLOOR), NEAR(0.0002, HELD), NEAR(2e-5, SMOOTH)}},
     {"Motion1 and motion2 of belts that are touched within a step, attached either way",
      landing_on_belts,
      landing_on_belts_expected,
