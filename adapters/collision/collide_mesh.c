@@ -150,7 +150,7 @@ static void set_sides(const ode_mesh_collision *c, const double corner[3][3], tw
     }
 }
 
-bool sprag_ode_add_mesh_points(ode_mesh_collision *c, int number, const sprag_gap *gap,
+void sprag_ode_add_mesh_points(ode_mesh_collision *c, int number, const sprag_gap *gap,
                                const sprag_manifold *manifold)
 {
     int named[2] = {-1, -1};
@@ -158,7 +158,7 @@ bool sprag_ode_add_mesh_points(ode_mesh_collision *c, int number, const sprag_ga
     if (c->piece) {
         named[!c->side] = sprag_ode_named_triangle(c->geom[!c->side].named, c->piece->number);
     }
-    return sprag_ode_add_points(c->all, gap, manifold, named, c->spot);
+    sprag_ode_add_points(c->all, gap, manifold, named, c->spot);
 }
 
 // Point i of a manifold alone; none of an empty one.
@@ -195,7 +195,7 @@ static bool take_side(const ode_mesh_collision *c, const sprag_pose *plane, spra
 }
 
 // Adds the points of the plane of all triangles. false: they are not in one, it ends where the
-// shape is, the shape does not cross it there, or no memory.
+// shape is, or the shape does not cross it there.
 static bool collide_plane(ode_mesh_collision *c)
 {
     const int side = c->side, kept = c->all->count;
@@ -209,11 +209,12 @@ static bool collide_plane(ode_mesh_collision *c)
     if (!find_plane_gap(c, &plane, false, &gap, &manifold)) {
         return false;
     }
-    bool whole = gap.beyond || gap.distance >= 0 || take_side(c, &plane, &gap, &manifold);
+    bool whole = gap.distance >= 0 || take_side(c, &plane, &gap, &manifold);
     for (int i = 0; i < (manifold.count ? manifold.count : 1) && whole && !gap.beyond; i++) {
         const sprag_manifold one = point_of(&manifold, i);
         const int number = triangle_at(c, one.count ? one.point[0][side] : gap.point[side]).number;
-        whole = number >= 0 && sprag_ode_add_mesh_points(c, number, &gap, &one);
+        whole = number >= 0;
+        sprag_ode_add_mesh_points(c, number, &gap, &one);
     }
     c->all->count = whole ? c->all->count : kept;
     return whole;
@@ -308,8 +309,8 @@ bool sprag_ode_leaves_elsewhere(const ode_mesh_collision *c, const double at[3],
 // Adds a point of the shape that is so deep (m) beneath a triangle, with the shortest way out of
 // the mesh. A point that is not beneath the triangle, not in the mesh, or on its surface, adds
 // nothing. through: the shape is behind the triangle, so it may have come through a thin wall: the
-// far side of the wall, in front of which the point is, does not count. false: no memory.
-static bool add_beneath(ode_mesh_collision *c, const ode_triangle *triangle, const double *world,
+// far side of the wall, in front of which the point is, does not count.
+static void add_beneath(ode_mesh_collision *c, const ode_triangle *triangle, const double *world,
                         double depth, bool through)
 {
     const ode_near *near = &c->near[c->side];
@@ -318,14 +319,14 @@ static bool add_beneath(ode_mesh_collision *c, const ode_triangle *triangle, con
     sprag_ode_into_axes(c, c->side, world, at);
     take_shorter(&out, triangle, at, through);
     if (!(out.length <= depth + ODE_SAME_POINT)) {
-        return true;
+        return;
     }
     for (int i = 0; i < near->count; i++) {
         take_shorter(&out, &near->triangle[i], at, through);
     }
     subtract3(out.to, at, at);
     if (out.in_front || !(out.length > ODE_SAME_POINT) || !normalise3(at)) {
-        return true;
+        return;
     }
     mul33(c->geom[c->side].pose.rotation, at, outwards);
     sprag_gap gap = {.distance = -out.length};
@@ -335,10 +336,10 @@ static bool add_beneath(ode_mesh_collision *c, const ode_triangle *triangle, con
         gap.point[c->side][k] = world[k] + out.length * outwards[k];
     }
     if (is_of_piece(c, &gap)) {
-        return sprag_ode_add_mesh_points(c, out.triangle->number, &gap, &(sprag_manifold){0});
+        sprag_ode_add_mesh_points(c, out.triangle->number, &gap, &(sprag_manifold){0});
+    } else {
+        c->all->left_out = true;
     }
-    c->all->left_out = true;
-    return true;
 }
 
 // Is a point of a manifold by the front on the triangle, and no deeper there than the shapes are?
@@ -358,8 +359,8 @@ typedef struct way_out { // of an overlap
 } way_out;
 
 // Adds the points of the shape that are beneath the front of a triangle. found: the shortest way
-// out. false: no memory.
-static bool leave_by_front(ode_mesh_collision *c, const ode_triangle *triangle,
+// out.
+static void leave_by_front(ode_mesh_collision *c, const ode_triangle *triangle,
                            const sprag_shape *const shape[2], const sprag_pose *const pose[2],
                            const sprag_gap *found, way_out *out)
 {
@@ -372,22 +373,19 @@ static bool leave_by_front(ode_mesh_collision *c, const ode_triangle *triangle,
     // The shortest way out leads to the front, not the back: points no deeper than it need no
     // other, also where they lie on a side of the mesh, as the corners of a cube of triangles do.
     const bool ahead = !c->piece && dot3(found->normal, gap->normal) >= 0;
-    bool stored = true;
-    for (int i = 0; i < manifold->count && front && stored; i++) {
+    for (int i = 0; i < manifold->count && front; i++) {
         if (ahead && is_on_triangle(c, triangle, manifold, i, -found->distance)) {
             const sprag_manifold one = point_of(manifold, i);
-            stored = sprag_ode_add_mesh_points(c, triangle->number, gap, &one);
+            sprag_ode_add_mesh_points(c, triangle->number, gap, &one);
         } else {
-            stored =
-                add_beneath(c, triangle, manifold->point[i][!c->side], -manifold->gap[i], through);
+            add_beneath(c, triangle, manifold->point[i][!c->side], -manifold->gap[i], through);
         }
     }
-    return stored;
 }
 
 // Adds the points of a shape that leaves a triangle by its back. found: the shortest way out; a
-// face of a shape that lies nearly flat on the back has another one. false: no memory.
-static bool leave_by_back(ode_mesh_collision *c, const ode_triangle *triangle,
+// face of a shape that lies nearly flat on the back has another one.
+static void leave_by_back(ode_mesh_collision *c, const ode_triangle *triangle,
                           const sprag_gap *found)
 {
     double turned[3][3];
@@ -397,21 +395,20 @@ static bool leave_by_back(ode_mesh_collision *c, const ode_triangle *triangle,
         memcpy(turned[i], triangle->corner[2 - i], sizeof turned[i]);
     }
     set_sides(c, (const double(*)[3])turned, &sides);
-    bool stored = true, flat = sprag_gap_by_front(sides.shape, sides.pose, c->side, true,
-                                                  c->all->reach, &out.gap, &out.manifold) &&
-                               dot3(out.gap.normal, found->normal) > NEARLY_FLAT;
-    for (int i = 0; i < out.manifold.count && flat && stored; i++) {
+    const bool flat = sprag_gap_by_front(sides.shape, sides.pose, c->side, true, c->all->reach,
+                                         &out.gap, &out.manifold) &&
+                      dot3(out.gap.normal, found->normal) > NEARLY_FLAT;
+    for (int i = 0; i < out.manifold.count && flat; i++) {
         if (is_on_triangle(c, triangle, &out.manifold, i, INFINITY)) {
             const sprag_manifold one = point_of(&out.manifold, i);
-            stored = sprag_ode_add_mesh_points(c, triangle->number, &out.gap, &one);
+            sprag_ode_add_mesh_points(c, triangle->number, &out.gap, &one);
         }
     }
-    return stored;
 }
 
 // Neither of two triangles has an inside: the shortest way out counts if it leads to the fronts of
 // both, and its normal is one of both surfaces.
-bool sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *triangle)
+void sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *triangle)
 {
     two_sides sides;
     set_sides(c, triangle->corner, &sides);
@@ -423,9 +420,8 @@ bool sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *trian
     bool front = false;
     const sprag_result result =
         sprag_gap_find(shape, pose, &query, NULL, &found.gap, &found.manifold);
-    if (!sprag_ode_is_usable(result, &found.gap, margin) || found.gap.beyond ||
-        !(found.gap.distance <= margin)) {
-        return true;
+    if (!sprag_ode_is_usable(result, &found.gap, margin) || found.gap.beyond) {
+        return;
     }
     const bool behind =
         !c->piece && found.gap.distance < 0 && sprag_ode_is_behind(c, shape, pose, &found.gap);
@@ -436,17 +432,20 @@ bool sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *trian
         front |= out[k].front;
     }
     if (!front && is_of_surface(c, c->side, triangle, &found.gap) && is_of_piece(c, &found.gap)) {
-        return sprag_ode_add_mesh_points(c, triangle->number, &found.gap, &found.manifold);
+        sprag_ode_add_mesh_points(c, triangle->number, &found.gap, &found.manifold);
+        return;
     }
-    bool stored = behind ? leave_by_back(c, triangle, &found.gap)
-                         : leave_by_front(c, triangle, shape, pose, &found.gap, &out[0]);
-    if (c->piece && stored) { // the points of the triangle in the mesh of the piece
+    if (behind) {
+        leave_by_back(c, triangle, &found.gap);
+    } else {
+        leave_by_front(c, triangle, shape, pose, &found.gap, &out[0]);
+    }
+    if (c->piece) { // the points of the triangle in the mesh of the piece
         ode_mesh_collision turned = *c;
         turned.side = !c->side;
         turned.piece = triangle;
-        stored = leave_by_front(&turned, c->piece, shape, pose, &found.gap, &out[1]);
+        leave_by_front(&turned, c->piece, shape, pose, &found.gap, &out[1]);
     }
-    return stored;
 }
 
 // ---- callbacks
@@ -502,9 +501,7 @@ bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, i
         return true;
     }
     for (int i = 0; i < c.near[side].count && !(any && all->count >= most); i++) {
-        if (!sprag_ode_collide_triangle(&c, &c.near[side].triangle[i])) {
-            return false;
-        }
+        sprag_ode_collide_triangle(&c, &c.near[side].triangle[i]);
     }
-    return !all->scratch->failed;
+    return true;
 }

@@ -89,8 +89,8 @@ static int cut(double (*point)[3], int count, const ode_triangle *triangle, int 
 }
 
 // Adds the corners of what the piece and a triangle of the mesh share, if the middle of that leaves
-// the mesh through the triangle: else the mesh is overlapped from another side. false: no memory.
-static bool collide_faces(two_meshes *m, const ode_triangle *triangle)
+// the mesh through the triangle: else the mesh is overlapped from another side.
+static void collide_faces(two_meshes *m, const ode_triangle *triangle)
 {
     const sprag_pose *pose = &m->geom[1].pose;
     const double length = norm3(triangle->normal);
@@ -107,10 +107,9 @@ static bool collide_faces(two_meshes *m, const ode_triangle *triangle)
         deep -= height[i] / count;
         add_scaled(middle, 1.0 / count, point[i], 3);
     }
-    bool stored = true, meet = count > 0 && !(deep > ODE_SAME_POINT &&
-                                              sprag_ode_leaves_elsewhere(&m->c, middle, deep));
+    const bool meet = !(deep > ODE_SAME_POINT && sprag_ode_leaves_elsewhere(&m->c, middle, deep));
     mul33(pose->rotation, triangle->normal, normal);
-    for (int i = 0; i < count && meet && stored; i++) {
+    for (int i = 0; i < count && meet; i++) {
         sprag_gap gap = {.distance = height[i]};
         mul33(pose->rotation, point[i], gap.point[0]);
         for (int k = 0; k < 3; k++) {
@@ -118,31 +117,27 @@ static bool collide_faces(two_meshes *m, const ode_triangle *triangle)
             gap.point[0][k] += pose->position[k];
             gap.point[1][k] = gap.point[0][k] - height[i] * gap.normal[k];
         }
-        stored = height[i] > m->c.all->reach ||
-                 sprag_ode_add_mesh_points(&m->c, triangle->number, &gap, &(sprag_manifold){0});
+        sprag_ode_add_mesh_points(&m->c, triangle->number, &gap, &(sprag_manifold){0});
     }
-    return stored;
 }
 
-// Adds the points of the piece and the mesh of side 1. false: no memory.
-static bool collide_piece(two_meshes *m, int most, bool any)
+// Adds the points of the piece and the mesh of side 1.
+static void collide_piece(two_meshes *m, int most, bool any)
 {
     const ode_near *near = &m->c.near[1];
     const double far = 2 * m->c.all->reach;
-    bool stored = true;
     double box[6];
     set_box(&m->moved, far, box);
-    for (int i = 0; i < near->count && stored && !(any && m->c.all->count >= most); i++) {
+    for (int i = 0; i < near->count && !(any && m->c.all->count >= most); i++) {
         const ode_triangle *triangle = &near->triangle[i];
         if (are_faces(&m->moved, triangle)) {
-            stored = collide_faces(m, triangle);
+            collide_faces(m, triangle);
         } else if (sprag_boxes_overlap(box, m->box[i]) &&
                    !is_on_one_side(&m->moved, triangle, far) &&
                    !is_on_one_side(triangle, &m->moved, far)) {
-            stored = sprag_ode_collide_triangle(&m->c, triangle);
+            sprag_ode_collide_triangle(&m->c, triangle);
         }
     }
-    return stored;
 }
 
 // Lists the triangles of both meshes in the box that their boxes share. false: no memory, or too
@@ -198,7 +193,7 @@ bool sprag_ode_collide_meshes(ode_points *all, const ode_geom geom[2], int most,
 {
     two_meshes m = {.c = {.all = all, .side = 1}, .geom = {geom[0], geom[1]}};
     m.c.geom = m.geom;
-    bool stored = find_both(&m);
+    const bool stored = find_both(&m);
     const ode_near *pieces = &m.c.near[0];
     if ((double)pieces->count * m.c.near[1].count > ODE_MOST_TRIANGLES) {
         return false;
@@ -208,11 +203,11 @@ bool sprag_ode_collide_meshes(ode_points *all, const ode_geom geom[2], int most,
         double normal[2][3];
         const sprag_polytope polytope = sprag_triangle_make(pieces->triangle[i].corner, normal);
         take_piece(&m, &pieces->triangle[i], &polytope);
-        stored = collide_piece(&m, most, any);
+        collide_piece(&m, most, any);
     }
     // Edges within a face make points within it, which come and go as the bodies turn by rounding.
     sprag_ode_keep_outlines(all);
     // ODE answers where meshes overlap and no point counts: its depths may be wrong, but they part.
     // A depth of both meshes that holds however deep they overlap would make that unnecessary.
-    return stored && !all->scratch->failed && !(all->count == 0 && all->left_out);
+    return stored && !(all->count == 0 && all->left_out);
 }

@@ -28,9 +28,13 @@ static bool collide_shapes(ode_points *all, const ode_geom geom[2])
         return true;
     }
     const sprag_result result = sprag_ode_gap(&pairs.pair[0], &query, &gap, &manifold);
-    return sprag_ode_is_usable(result, &gap, all->reach) &&
-           (gap.beyond || !(gap.distance <= all->reach) ||
-            sprag_ode_add_points(all, &gap, &manifold, none, ODE_SPOT_BETWEEN));
+    if (!sprag_ode_is_usable(result, &gap, all->reach)) {
+        return false;
+    }
+    if (!gap.beyond) {
+        sprag_ode_add_points(all, &gap, &manifold, none, ODE_SPOT_BETWEEN);
+    }
+    return true;
 }
 
 double sprag_ode_size_of_smaller(dGeomID a, dGeomID b)
@@ -92,7 +96,8 @@ int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGe
     const bool mesh[2] = {geom[0].kind == ODE_GEOM_MESH, geom[1].kind == ODE_GEOM_MESH};
     if (!(mesh[0] != mesh[1]   ? sprag_ode_collide_mesh(&all, geom, mesh[1], most, any)
           : mesh[0] && mesh[1] ? sprag_ode_collide_meshes(&all, geom, most, any)
-                               : collide_shapes(&all, geom))) {
+                               : collide_shapes(&all, geom)) ||
+        scratch->failed) {
         return -1;
     }
     if (all.count > most) {

@@ -20,6 +20,13 @@ static const double DEEPER = 1e-3;
 // rounding.
 static const double LEVEL = 1e-4;
 
+static bool look_alike(const ode_point *a, const ode_point *b)
+{
+    double apart[3];
+    subtract3(a->normal, b->normal, apart);
+    return norm3(apart) <= NORMAL_TOLERANCE;
+}
+
 static bool is_same(const ode_points *all, const ode_point *a, const ode_point *b)
 {
     for (int k = 0; k < 3; k++) {
@@ -27,9 +34,7 @@ static bool is_same(const ode_points *all, const ode_point *a, const ode_point *
             return false;
         }
     }
-    double apart[3] = {a->normal[0] - b->normal[0], a->normal[1] - b->normal[1],
-                       a->normal[2] - b->normal[2]};
-    return dot3(apart, apart) <= NORMAL_TOLERANCE * NORMAL_TOLERANCE;
+    return look_alike(a, b);
 }
 
 // A point that two triangles share gets the number that the program's merge callback chooses.
@@ -47,48 +52,46 @@ static void merge(const ode_points *all, ode_point *kept, const ode_point *new)
     }
 }
 
-static bool add(ode_points *all, const ode_point *new)
+static void add(ode_points *all, const ode_point *new)
 {
     for (int i = 0; i < all->count; i++) {
         if (is_same(all, &all->point[i], new)) {
             merge(all, &all->point[i], new);
-            return true;
+            return;
         }
     }
     ode_point *point = sprag_scratch_widen(all->scratch, all->point, all->count, &all->room,
                                            SPRAG_MANIFOLD_MAX, sizeof *point);
-    if (!point) {
-        return false;
+    if (point) {
+        all->point = point;
+        all->point[all->count++] = *new;
     }
-    all->point = point;
-    all->point[all->count++] = *new;
-    return true;
 }
 
-bool sprag_ode_add_points(ode_points *all, const sprag_gap *gap, const sprag_manifold *manifold,
+void sprag_ode_add_points(ode_points *all, const sprag_gap *gap, const sprag_manifold *manifold,
                           const int triangle[2], ode_spot spot)
 {
     for (int i = 0; i < (manifold->count ? manifold->count : 1); i++) {
         const double(*on)[3] = manifold->count ? manifold->point[i] : gap->point;
         ode_point new = {.gap = manifold->count ? manifold->gap[i] : gap->distance,
                          .triangle = {triangle[0], triangle[1]}};
-        double finite = 0 * new.gap;
+        bool finite = isfinite(new.gap);
         for (int k = 0; k < 3; k++) {
             new.at[k] =
                 spot == ODE_SPOT_BETWEEN ? (on[0][k] + on[1][k]) / 2 : on[spot == ODE_SPOT_ON_1][k];
             new.normal[k] = gap->normal[k];
-            finite += 0 * new.at[k] + 0 * new.normal[k];
+            finite = finite && isfinite(new.at[k]) && isfinite(new.normal[k]);
         }
-        if (finite == 0 && new.gap <= all->reach && !add(all, &new)) {
-            return false;
+        if (finite && new.gap <= all->reach) {
+            add(all, &new);
         }
     }
-    return true;
 }
 
 static double distance_squared(const ode_point *a, const ode_point *b)
 {
-    double d[3] = {a->at[0] - b->at[0], a->at[1] - b->at[1], a->at[2] - b->at[2]};
+    double d[3];
+    subtract3(a->at, b->at, d);
     return dot3(d, d);
 }
 
@@ -152,14 +155,12 @@ void sprag_ode_keep_outlines(ode_points *all)
     }
     for (int i = 0; i < all->count; i++) {
         const ode_point *of = &all->point[i];
-        for (int j = i; j < all->count && of->far == UNSEEN; j++) {
+        for (int j = i + 1; j < all->count && of->far == UNSEEN; j++) {
             ode_point *one = &all->point[j];
-            double from[3], off[3];
+            double from[3];
             subtract3(one->at, of->at, from);
-            subtract3(one->normal, of->normal, off);
-            const bool same =
-                fabs(dot3(from, of->normal)) <= LEVEL * size && norm3(off) <= NORMAL_TOLERANCE;
-            one->far = one->far == UNSEEN && same && j > i ? ON_PLANE : one->far;
+            const bool same = fabs(dot3(from, of->normal)) <= LEVEL * size && look_alike(one, of);
+            one->far = one->far == UNSEEN && same ? ON_PLANE : one->far;
         }
         if (of->far == UNSEEN) {
             all->point[i].far = ON_PLANE;
@@ -196,11 +197,11 @@ void sprag_ode_choose_points(ode_points *all, int most)
     }
     for (int kept = 0; kept < most; kept++) {
         int best = kept;
-        for (int i = kept + 1; i < all->count; i++) {
+        for (int i = kept; i < all->count; i++) {
             best = all->point[i].far > all->point[best].far ? i : best;
         }
         swap(&all->point[kept], &all->point[best]);
-        for (int i = kept + 1; i < all->count; i++) {
+        for (int i = kept; i < all->count; i++) {
             ode_point *one = &all->point[i];
             one->far = fmin(kept ? one->far : INFINITY, distance_squared(one, &all->point[kept]));
         }

@@ -30,8 +30,8 @@ typedef enum ode_spot {
     ODE_SPOT_ON_1
 } ode_spot;
 
-// Adds the points of a manifold; without any, that of the gap. false: no memory.
-bool sprag_ode_add_points(ode_points *all, const sprag_gap *gap, const sprag_manifold *manifold,
+// Adds the points of a manifold; without any, that of the gap. Without memory `scratch` has failed.
+void sprag_ode_add_points(ode_points *all, const sprag_gap *gap, const sprag_manifold *manifold,
                           const int triangle[2], ode_spot spot);
 
 // Takes out the points within or on the outline of those in one plane with them: they carry nothing
@@ -71,11 +71,11 @@ typedef struct ode_mesh_collision {
 } ode_mesh_collision;
 
 // Adds the points of the shape and one triangle of the mesh; none of one that the kernel cannot
-// use. false: no memory.
-bool sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *triangle);
+// use.
+void sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *triangle);
 
-// Adds points of the triangle of that number. false: no memory.
-bool sprag_ode_add_mesh_points(ode_mesh_collision *c, int number, const sprag_gap *gap,
+// Adds points of the triangle of that number.
+void sprag_ode_add_mesh_points(ode_mesh_collision *c, int number, const sprag_gap *gap,
                                const sprag_manifold *manifold);
 
 // Is a point (m, in the axes of the mesh) nearer to any triangle than this (m)?
@@ -86,7 +86,7 @@ void sprag_ode_into_axes(const ode_mesh_collision *c, int side, const double wor
                          double local[3]);
 
 // Adds the points of a mesh and a shape. side: of the mesh. any: `most` points are enough. false:
-// no memory.
+// too many triangles, or no memory.
 bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, int most, bool any);
 
 // The same of two meshes; collide_meshes.c. false, too: too many triangles, or they

@@ -266,7 +266,7 @@ bool step_was_within(const ode_pair *pair, double reach)
     sprag_gap gap;
     return reach > 0 &&
            sprag_gap_find(shape, pose, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM &&
-           !gap.beyond && gap.distance <= reach;
+           !gap.beyond;
 }
 
 // The sleeping body of a pair, if the other one may reach it within the step; NULL: none.
