@@ -118,7 +118,7 @@ static void set_flyer(flyer *f, const ode_side *side, const double *velocity)
 static const ode_side *side_at(flyer *f, double t)
 {
     sprag_pose *pose = &f->side.pose;
-    if (!f->moves || f->t == t) {
+    if (f->t == t) {
         return &f->side;
     }
     *pose = f->start;

@@ -99,9 +99,6 @@ static int pick(int count)
 
 // ---- shapes
 
-static const dTriIndex cube_triangles[36] = {0, 4, 6, 0, 6, 2, 1, 3, 7, 1, 7, 5, 0, 1, 5, 0, 5, 4,
-                                             2, 6, 7, 2, 7, 3, 0, 2, 3, 0, 3, 1, 4, 5, 7, 4, 7, 6};
-
 static dTriMeshDataID cube_data;
 
 static dGeomID mesh_cube(dSpaceID in)
