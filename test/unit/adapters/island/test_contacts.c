@@ -295,6 +295,55 @@ START_TEST(frame_is_orthonormal)
 }
 END_TEST
 
+// The arm of the second body of a contact whose gap closes within the step leads to where its point
+// is then, at gap = t (rate + t slant). The first body's velocity less the second's is
+// (0.5, 0, -rate) m/s; where the second turns by w about y, slant = -w / 2. Gaps that have closed,
+// never do, or do not close yet have the arms of now. Seen from either end of the joint.
+START_TEST(levers_meet_where_the_gap_closes)
+{
+    static const struct {
+        double rate, w, gap; // m/s, rad/s, m
+        bool closes;
+    } is[] = {{2, 0, 0x1p-7, true},    {2, 0, 0x1p-5, true},     {2, 255, 0x1p-7, true},
+              {2, 256, 0x1p-7, false}, {2, 300, 0x1p-7, false},  {2, -192, 0x1p-7, true},
+              {2, -1e3, 0x1p-7, true}, {0, -256, 0x1p-7, false}, {-1, -256, 0x1p-7, false},
+              {2, 8, 0x1p-20, false}};
+    for (int i = 0; i < 2 * COUNT(is); i++) {
+        const bool two = i % 2;
+        const int second = two;
+        const double w = is[i / 2].w, rate = is[i / 2].rate, gap = is[i / 2].gap;
+        const double closing = 2 * gap / (rate + sqrt(rate * rate - 2 * w * gap));
+        const double time = is[i / 2].closes ? fmin(step, closing) : 0;
+        touching t = {.world = dWorldCreate()};
+        ode_warm_start *memory = sprag_ode_warm_start_make();
+        const ode_stiffness stiffness = {.speculative = true};
+        dContact c = {.surface.mu = 0.5, .geom = {.normal = {0, 0, 1}, .depth = -gap}};
+        t.body[0] = create_body(t.world, 1, 0, 0, two ? 1 : -1);
+        t.body[1] = two ? create_body(t.world, 1, 0, 0, -1) : NULL;
+        dBodySetLinearVel(t.body[0], two ? 0.25 : -0.5, 0, two ? -rate / 2 : rate);
+        if (two) {
+            dBodySetLinearVel(t.body[1], -0.25, 0, rate / 2);
+        }
+        dBodySetAngularVel(t.body[second], 0, w, 0);
+        attach(&t, &c, two ? 0 : 2);
+        pull p = {0};
+        ck_assert(sprag_ode_find_islands(t.world, step, &p.islands));
+        p.island = island_at(&p.islands, 0);
+        ck_assert_int_eq(
+            sprag_ode_pull(&p.ode, t.world, &p.island, step, &stiffness, memory, &p.scratch),
+            SPRAG_OK);
+        ck_assert_int_eq(p.ode.problem.contacts, 1);
+        const double *arm = p.ode.problem.contact[0].arm[second];
+        ck_assert_double_eq_tol(arm[0], 0.5 * time, 1e-15);
+        ck_assert_double_eq(arm[1], 0);
+        ck_assert_double_eq_tol(arm[2], 1 - rate * time, 1e-15);
+        release(&p);
+        sprag_ode_warm_start_free(memory);
+        dWorldDestroy(t.world);
+    }
+}
+END_TEST
+
 // Infinite friction lets go of bodies deep inside one another, where the world wants them to part
 // slowly.
 START_TEST(crushed_bodies_slide_apart)
@@ -412,7 +461,8 @@ int main(void)
     ADD_TESTS_WITH(suite, "all", setup, dCloseODE, {contacts_agree_with_the_rows_of_stock, 3},
                    {bias_is_that_of_the_world, 1}, {bounces_above_the_threshold, 5},
                    {coefficients_are_those_of_the_rows, 1}, {frame_is_orthonormal, 7},
-                   {crushed_bodies_slide_apart, 3}, {surfaces_are_seen_from_either_body, 1},
-                   {odd_surfaces_still_hold, 1}, {drops_invalid_contacts, 1});
+                   {crushed_bodies_slide_apart, 3}, {levers_meet_where_the_gap_closes, 1},
+                   {surfaces_are_seen_from_either_body, 1}, {odd_surfaces_still_hold, 1},
+                   {drops_invalid_contacts, 1});
     return run_suite(suite);
 }
