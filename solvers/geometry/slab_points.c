@@ -6,58 +6,68 @@
 #include "slab.h"
 #include "tolerances.h"
 
-// The nearest points of two features with edges: along the edges up to where the rest of c is along
-// the normal.
+// Parts of the edges of one side, an edge or a face, at which it comes nearest to a vertex of the
+// other: within the edge, or the triangle of the face. c: from there to the vertex.
+static void find_parts_of_face(const double (*edge)[3], int edges, const double c[3], double t[2])
+{
+    double a = dot3(edge[0], edge[0]), u = dot3(c, edge[0]), v = 0;
+    if (edges == 2) {
+        double aside[3];
+        memcpy(aside, edge[1], sizeof aside);
+        add_scaled(aside, -dot3(edge[0], edge[1]) / a, edge[0], 3);
+        add_scaled(aside, -dot3(edge[0], aside) / a, edge[0], 3); // what rounding left
+        double b = dot3(aside, aside);
+        v = b > 0 ? dot3(c, aside) / b : 0;
+        u -= v * dot3(edge[0], edge[1]);
+    }
+    u = clamp(u / a, 0, 1);
+    v = clamp(v, 0, 1);
+    const double over = fmax(1, u + v);
+    t[0] = u / over;
+    t[1] = v / over;
+}
+
+// Parts of an edge of either side at which they come nearest to one another. c: from the start of
+// the first to that of the second. Nearly parallel edges cross at no exact point: projects in turn.
+static void find_parts_of_edges(const double (*edge)[3], const double c[3], double t[2])
+{
+    double cross[3], lever[3];
+    cross3(edge[0], edge[1], cross);
+    cross3(c, edge[1], lever);
+    double across = dot3(cross, cross);
+    t[0] = clamp(across > 0 ? dot3(lever, cross) / across : 0.5, 0, 1);
+    for (int i = 1; i < 4; i++) {
+        int to = i & 1;
+        double r[3];
+        memcpy(r, c, sizeof r);
+        add_scaled(r, to ? -t[0] : t[1], edge[!to], 3);
+        t[to] = clamp((to ? -1 : 1) * dot3(r, edge[to]) / dot3(edge[to], edge[to]), 0, 1);
+    }
+}
+
+// The nearest points of two features with edges: along the edges up to where the rest of the
+// distance is along the normal.
 static void smooth_points(const sprag_slab_hull hull[2], const sprag_slab *best, double point[2][3])
 {
-    double edge[4][3], c[3], t[2] = {0, 0};
+    double edge[4][3], c[3], t[2];
     const sprag_slab_feature *f = best->feature;
     int first = sprag_slab_edges(&hull[0], &f[0], edge), edges = first;
     edges += sprag_slab_edges(&hull[1], &f[1], edge + first);
     for (int side = 0; side < 2; side++) {
         double p[3];
         memcpy(point[side], hull[side].at[f[side].pick[0]], sizeof point[side]);
-        if (hull[side].radius > 0) {
-            sprag_slab_radial(&hull[side], best->normal, p);
-            add_scaled(point[side], side ? hull[side].radius : -hull[side].radius, p, 3);
-        }
+        sprag_slab_radial(&hull[side], best->normal, p);
+        add_scaled(point[side], side ? hull[side].radius : -hull[side].radius, p, 3);
     }
-    subtract3(point[1], point[0], c);
-    if (edges == 1) {
-        t[0] = dot3(c, edge[0]) / dot3(edge[0], edge[0]);
-    } else if (edges == 2) {
-        double a = dot3(edge[0], edge[0]), aside[3];
-        memcpy(aside, edge[1], sizeof aside);
-        add_scaled(aside, -dot3(edge[0], edge[1]) / a, edge[0], 3);
-        add_scaled(aside, -dot3(edge[0], aside) / a, edge[0], 3);
-        double b = dot3(aside, aside);
-        t[1] = b > 0 ? dot3(c, aside) / b : 0;
-        t[0] = (dot3(c, edge[0]) - t[1] * dot3(edge[0], edge[1])) / a;
+    if (edges == 2 && first == 1) {
+        subtract3(point[1], point[0], c);
+        find_parts_of_edges((const double(*)[3])edge, c, t);
+    } else if (edges > 0) {
+        subtract3(point[first > 0], point[first == 0], c);
+        find_parts_of_face((const double(*)[3])edge, edges, c, t);
     }
-    if (edges == 2 && first != 1) { // a vertex and a face: inside the face's triangle
-        double sign = first ? 1 : -1, u = clamp(sign * t[0], 0, 1), v = clamp(sign * t[1], 0, 1);
-        double over = u + v > 1 ? u + v : 1;
-        t[0] = sign * u / over;
-        t[1] = sign * v / over;
-    }
-    if (edges == 2 &&
-        first == 1) { // nearly parallel edges cross at no exact point: project in turn
-        double r[3], cross[3], lever[3];
-        cross3(edge[0], edge[1], cross);
-        cross3(c, edge[1], lever);
-        double across = dot3(cross, cross);
-        t[0] = clamp(across > 0 ? dot3(lever, cross) / across : 0.5, 0, 1);
-        for (int i = 1; i < 4; i++) {
-            int to = i & 1;
-            memcpy(r, c, sizeof r);
-            add_scaled(r, -t[!to], edge[!to], 3);
-            t[to] = dot3(r, edge[to]) / dot3(edge[to], edge[to]);
-            t[to] = to ? clamp(t[to], -1, 0) : clamp(t[to], 0, 1);
-        }
-    }
-    for (int i = 0; i < edges; i++) { // c = sum of t edge on side 0 and of -t edge on side 1
-        bool one = i >= first;
-        add_scaled(point[one], clamp(one ? -t[i] : t[i], 0, 1), edge[i], 3);
+    for (int i = 0; i < edges; i++) {
+        add_scaled(point[i >= first], t[i], edge[i], 3);
     }
 }
 
@@ -67,12 +77,11 @@ static void cap_points(const sprag_slab_hull hull[2], const sprag_slab *best, do
                        double point[2][3])
 {
     const double *n = best->normal;
-    int cap = hull[0].radius > 0 && fabs(dot3(hull[0].axis, n)) > 1 - DBL_EPSILON * 8 ? 0 : 1;
+    int cap = fabs(dot3(hull[0].axis, n)) > 1 - DBL_EPSILON * 8 ? 0 : 1;
     const sprag_slab_hull *disc = &hull[cap], *other = &hull[!cap];
     double sign = cap ? 1 : -1, p[3]; // the cap looks along sign n
     int top = disc->count > 1 && sign * dot3(n, disc->at[1]) > sign * dot3(n, disc->at[0]);
-    double reach = other->radius > 0 ? sprag_slab_radial(other, n, p) : 1;
-    bool flat = reach < SPRAG_SLAB_AT_AXIS; // two caps
+    bool flat = sprag_slab_radial(other, n, p) < SPRAG_SLAB_AT_AXIS; // two caps, or no cylinder
     double extreme = -INFINITY;
     for (int i = 0; i < other->count; i++) {
         extreme = fmax(extreme, -sign * dot3(n, other->at[i]));
@@ -84,7 +93,7 @@ static void cap_points(const sprag_slab_hull hull[2], const sprag_slab *best, do
         if (-sign * dot3(n, at) < extreme - 64 * DBL_EPSILON * size) {
             continue;
         }
-        if (other->radius > 0 && !flat) {
+        if (!flat) {
             add_scaled(at, -sign * other->radius, p, 3);
         }
         sprag_pair_vertex *v = &s.vertex[s.count++];
