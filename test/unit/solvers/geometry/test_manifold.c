@@ -8,8 +8,10 @@
 
 #include "core_gap.h"
 #include "gap.h"
+#include "manifold.h"
 #include "shape_bounds.h"
 #include "suite.h"
+#include "tolerances.h"
 
 // ---- manifolds
 
@@ -72,6 +74,54 @@ START_TEST(manifolds_are_the_intersection_of_the_faces)
             ck_assert_int_eq(m.count, 0);
         }
     }
+}
+END_TEST
+
+// A prism of more corners than a face may have, on a plane: the points are every second corner of
+// its face, of which some are dropped.
+START_TEST(faces_of_many_corners_are_thinned)
+{
+    enum { CORNERS = SPRAG_FACE_CORNERS + 3 };
+    static double vertex[2 * CORNERS][3], normal[CORNERS + 2][3];
+    static unsigned loop[2 * (CORNERS + 1) + 5 * CORNERS];
+    static int start[CORNERS + 2];
+    unsigned *next = loop;
+    for (int end = 0; end < 2; end++) {
+        *next++ = CORNERS;
+        for (int i = 0; i < CORNERS; i++) {
+            const double angle = 2 * M_PI * (end ? i : CORNERS - i) / CORNERS;
+            const unsigned at = (unsigned)(end * CORNERS + (end ? i : CORNERS - i) % CORNERS);
+            vertex[at][0] = cos(angle), vertex[at][1] = sin(angle), vertex[at][2] = end - 0.5;
+            *next++ = at;
+        }
+    }
+    for (unsigned i = 0; i < CORNERS; i++) {
+        const unsigned after = (i + 1) % CORNERS;
+        const unsigned side[] = {4, i, after, CORNERS + after, CORNERS + i};
+        memcpy(next, side, sizeof side);
+        next += COUNT(side);
+    }
+    const sprag_polytope prism = sprag_polytope_make((const double(*)[3])vertex, 2 * CORNERS, loop,
+                                                     CORNERS + 2, start, normal);
+    const sprag_shape shapes[2] = {{.kind = SPRAG_POLYTOPE, .polytope = &prism},
+                                   {.kind = SPRAG_PLANE}};
+    const sprag_pose pose = {{0, 0, 0.5}, {1, 0, 0, 0, 1, 0, 0, 0, 1}},
+                     still = {{0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    const sprag_shape *const shape[2] = {&shapes[0], &shapes[1]};
+    const sprag_pose *const poses[2] = {&pose, &still};
+    const sprag_gap_query query = {INFINITY, 0.01};
+    sprag_gap gap;
+    sprag_manifold m;
+    ck_assert_int_eq(prism.faces, CORNERS + 2);
+    ck_assert_int_eq(sprag_gap_find(shape, poses, &query, NULL, &gap, &m), SPRAG_OK);
+    ck_assert_int_eq(m.count, SPRAG_MANIFOLD_MAX);
+    for (int i = 0; i < m.count; i++) {
+        const double *at = m.point[i][0], turns = atan2(at[1], at[0]) / (2 * M_PI) * CORNERS;
+        ck_assert_double_eq_tol(hypot(at[0], at[1]), 1, 1e-14);
+        ck_assert_double_eq_tol(at[2], 0, 1e-15);
+        ck_assert_double_eq_tol(turns, rint(turns), 1e-12);
+    }
+    ck_assert_double_gt(area_of(&m, gap.normal), 0.95 * M_PI);
 }
 END_TEST
 
@@ -537,11 +587,12 @@ int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
     Suite *suite = suite_create("manifold");
-    TCase *exact = ADD_TESTS(
-        suite, "exact", {manifolds_are_the_intersection_of_the_faces, COUNT(rests)},
-        {round_sides_rest_on_two_points, 1}, {manifold_points_are_on_the_shapes, 1},
-        {points_that_overlap_come_first, 2}, {points_that_are_dropped_cost_little_area, 1},
-        {slightly_tilted_resting_pairs_have_all_contact_points, COUNT(resting_pairs)});
+    TCase *exact =
+        ADD_TESTS(suite, "exact", {manifolds_are_the_intersection_of_the_faces, COUNT(rests)},
+                  {round_sides_rest_on_two_points, 1}, {faces_of_many_corners_are_thinned, 1},
+                  {manifold_points_are_on_the_shapes, 1}, {points_that_overlap_come_first, 2},
+                  {points_that_are_dropped_cost_little_area, 1},
+                  {slightly_tilted_resting_pairs_have_all_contact_points, COUNT(resting_pairs)});
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
     return run_suite(suite);
 }
