@@ -466,13 +466,18 @@ static int largest_group(sprag_ess_run *run, sprag_ess_piece *piece, bool projec
     for (int most = run->group.candidates;;) {
         int events = cross_candidates(run, piece, most, projected);
         sprag_ess_value(run, run->next.y, run->next.f);
-        if (is_group_accurate(run, piece, events)) {
+        bool good = is_group_accurate(run, piece, events);
+        restore_labels(run);
+        if (good) {
+            sprag_ess_scan_at(run, run->next.y, run->group.kink_time[events - 1]);
+        }
+        // Kinks may hurry the flow across a guard that was not among the earliest without them.
+        if (good && (events == 1 || !jumped_over(run))) {
             int more = events == run->group.target ? 2 * run->group.target : run->group.target;
             run->group.target = more > run->group.room ? run->group.room : more < 2 ? 2 : more;
             return events;
         }
         most = run->group.target = (events + 1) / 2;
-        restore_labels(run);
     }
 }
 
@@ -497,8 +502,6 @@ bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
     sprag_guards *g = &run->guards;
     memcpy(run->group.label, g->label, (size_t)g->count * sizeof *run->group.label);
     int events = largest_group(run, piece, projected);
-    restore_labels(run);
-    sprag_ess_scan_at(run, run->next.y, run->group.kink_time[events - 1]);
     if (projected && jumped_over(run)) {
         run->stats->refused[SPRAG_ESS_NOT_FIRST]++;
         return false;

@@ -202,6 +202,134 @@ START_TEST(refusals_are_counted_by_reason)
 }
 END_TEST
 
+// ---- many guards of a flow that is constant between them: its events in closed form
+
+enum { LINES = 60 };
+
+typedef struct lines {
+    double normal[LINES][2], level[LINES], change[LINES][2]; // of x' by each
+} lines;
+
+static double fraction(int i) // in [0, 1), spread evenly
+{
+    return fmod(i * 0.6180339887498949, 1);
+}
+
+static void lines_field(void *user, const double *x, const double *label, double *f)
+{
+    const lines *l = user;
+    (void)x;
+    f[0] = 1, f[1] = 0.2;
+    for (int k = 0; k < LINES; k++) {
+        f[0] += label[k] * l->change[k][0];
+        f[1] += label[k] * l->change[k][1];
+    }
+}
+
+static void lines_jump(void *user, const double *x, const double *label, int guard, double *change)
+{
+    const lines *l = user;
+    (void)x;
+    change[0] = (label[guard] == 0 ? 1 : -1) * l->change[guard][0];
+    change[1] = (label[guard] == 0 ? 1 : -1) * l->change[guard][1];
+}
+
+static void lines_guard(void *user, const double *x, const int *which, int count, double *h)
+{
+    const lines *l = user;
+    for (int i = 0; i < count; i++) {
+        const double *n = l->normal[which ? which[i] : i];
+        h[i] = n[0] * x[0] + n[1] * x[1] - l->level[which ? which[i] : i];
+    }
+}
+
+static int lines_row(void *user, const double *x, int guard, int *column, double *value)
+{
+    const lines *l = user;
+    (void)x;
+    column[0] = 0, column[1] = 1;
+    memcpy(value, l->normal[guard], sizeof l->normal[guard]);
+    return 2;
+}
+
+// Events up to time 1, from the origin. Returns their number; x: the end.
+static int cross_lines(const lines *l, sprag_ess_event *event, double x[2])
+{
+    double label[LINES] = {0}, time = 0;
+    x[0] = x[1] = 0;
+    for (int events = 0;; events++) {
+        double f[2], least = 1 - time, h[LINES];
+        int next = -1;
+        lines_field((void *)l, x, label, f);
+        lines_guard((void *)l, x, NULL, LINES, h);
+        for (int k = 0; k < LINES; k++) {
+            double rate = l->normal[k][0] * f[0] + l->normal[k][1] * f[1];
+            if (label[k] == 0 && rate > 0 && -h[k] / rate < least) {
+                least = -h[k] / rate;
+                next = k;
+            }
+        }
+        time += least;
+        x[0] += least * f[0];
+        x[1] += least * f[1];
+        if (next < 0) {
+            return events;
+        }
+        label[next] = 1;
+        event[events] = (sprag_ess_event){.guard = next, .time = time};
+    }
+}
+
+// Lines in all directions, whose changes of the flow turn the largest back; or lines along two
+// axes, each of which hurries the flow across the others.
+static lines make_lines(int which)
+{
+    lines l;
+    for (int k = 0; k < LINES; k++) {
+        const double angle = 2.4 * fraction(k) - 1.2, way = 2 * M_PI * fraction(7 * k + 3);
+        const double size = which < 4 ? 0.02 * (1 + which) : 0.5 * (which - 3);
+        const double direction = which < 4 ? angle : k % 2 * M_PI / 2;
+        const double turn = which < 4 ? way : M_PI / 2 - direction;
+        l.normal[k][0] = cos(direction), l.normal[k][1] = sin(direction);
+        l.change[k][0] = size * cos(turn), l.change[k][1] = size * sin(turn);
+        l.level[k] = 0.05 + 0.9 * fraction(11 * k + 5);
+    }
+    return l;
+}
+
+// Together or one by one, with rows or differences, as lines or parabolas.
+START_TEST(many_guards_are_crossed_in_their_order)
+{
+    lines l = make_lines(_i);
+    sprag_ess_event expected[LINES], event[LINES];
+    double end[2];
+    const int events = cross_lines(&l, expected, end);
+    ck_assert_int_gt(events, LINES / 2);
+    for (int variant = 0; variant < 4 * MODES; variant++) {
+        sprag_ess_problem p = {.states = 2,
+                               .guards = LINES,
+                               .user = &l,
+                               .field = lines_field,
+                               .guard = lines_guard,
+                               .row = variant & 1 ? lines_row : NULL,
+                               .jump = variant & 2 ? lines_jump : NULL};
+        sprag_ess_options o = sprag_ess_defaults(0.2);
+        sprag_ess_output out = {.event = event, .event_room = LINES};
+        double x[2] = {0}, label[LINES] = {0};
+        o.mode = modes[variant / 4];
+        o.trust_eps = true;
+        o.eps = 2;
+        OK(integrate(&p, &o, 0, 1, x, label, &out));
+        ck_assert_int_eq(stats.events, events);
+        for (int i = 0; i < events; i++) {
+            ck_assert_int_eq(event[i].guard, expected[i].guard);
+            ck_assert_double_eq_tol(event[i].time, expected[i].time, 1e-9);
+        }
+        ck_assert_double_le(largest_difference(x, end, 2), 1e-9);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("project");
@@ -211,6 +339,7 @@ int main(void)
               {deep_bands_do_not_lose_guards, 1}, {eps_is_only_an_upper_bound, 1},
               {end_comes_before_a_projection, 1}, {projections_do_not_jump_over_others, 1},
               {refusals_are_counted_by_reason, 1});
+    ADD_TESTS(suite, "lines", {many_guards_are_crossed_in_their_order, 7});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;
