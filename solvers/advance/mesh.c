@@ -126,7 +126,7 @@ bool advance_is_far_side(advance_run *run, int pair)
     bool behind = false;
     for (int i = of->mesh[0]; i < of->mesh[1] && depth > 0 && !behind; i++) {
         double height = height_over(run, i, centre, &other);
-        if (i != pair && height >= 0 && height < depth && dot3(own.front, other.front) < -0.5) {
+        if (height >= 0 && height < depth && dot3(own.front, other.front) < -0.5) {
             memcpy(foot, centre, sizeof foot);
             add_scaled(foot, -height, other.front, 3);
             behind = sprag_triangle_has((const double(*)[3])other.corner, foot,

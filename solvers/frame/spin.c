@@ -135,7 +135,7 @@ static void mean_inertia(const double I[9], const double a[3], double angle, dou
     turn_tensor(half_turn, I, turned);
     mul33(I, a, Ia);
     double along = dot3(a, Ia), across = (I[0] + I[4] + I[8] - along) / 2;
-    double keep = fabs(angle) > 0 ? sin(angle) / angle : 1;
+    double keep = sin(angle) / angle; // what spins fast turns in a step
     for (int i = 0; i < 9; i++) {
         double round = across * (i % 4 == 0) + (along - across) * a[i / 3] * a[i % 3];
         mean[i] = round + keep * (turned[i] - round);
@@ -169,9 +169,10 @@ bool sprag_spin_free(double inertia[9], const double axis[3], const double w[3],
     for (int i = 0; i < 3; i++) {
         add_scaled(M + 3 * i, -share * turned[i], axis, 3);
     }
-    if (!is_positive_definite(M) || !(invert33(M, inverse) > 0)) {
+    if (!is_positive_definite(M)) {
         return false;
     }
+    invert33(M, inverse);
     subtract3(free, w, change);
     mul33(inertia, change, push); // step torque
     cross3(L, w, change);         // -w x I w

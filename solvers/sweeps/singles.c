@@ -34,7 +34,7 @@ bool singles_find(sweeps *s, sprag_scratch *scratch)
         s->singles += s->is_single[i];
     }
     s->single = SPRAG_TAKE(scratch, s->singles, sweeps_single);
-    for (int i = 0, next = 0; i < problem->contacts && !scratch->failed && next < s->singles; i++) {
+    for (int i = 0, next = 0; i < problem->contacts && !scratch->failed; i++) {
         if (s->is_single[i]) {
             s->single[next++] = (sweeps_single){.contact = i, .row = s->single_rows};
             s->single_rows += rows_of(&problem->contact[i]);
