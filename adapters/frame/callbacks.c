@@ -160,12 +160,6 @@ static int pull_coordinates(void *data, const sprag_mover *body, double step, co
     return pull_joints(g, step, row, stops);
 }
 
-// Markers of angles stay at right angles to their axes.
-static bool is_across(const sprag_row *row, const sprag_row_law *law)
-{
-    return law->kind != SPRAG_ROW_TURN || fabs(dot3(row->jacobian[0] + 3, law->vector[0])) < 1e-3;
-}
-
 static bool row_laws(void *data, int rows, sprag_row_law *law)
 {
     const group *g = data;
@@ -175,11 +169,6 @@ static bool row_laws(void *data, int rows, sprag_row_law *law)
         }
         if (!sprag_ode_row_laws(law + i, g->row + i, end - i, g->joint[g->row_joint[i]])) {
             return false;
-        }
-        for (int k = i; k < end; k++) {
-            if (!is_across(&g->row[k], &law[k])) {
-                return false;
-            }
         }
     }
     return true;

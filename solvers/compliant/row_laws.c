@@ -238,11 +238,12 @@ static void start_row(const compliant_run *run, const sprag_row_law *law, int wh
     for (int side = 0; side < 2; side++) {
         turn_back(&s, turns ? !m->carrier : side, law->vector[side], m->vector[side]);
     }
-    if (turns && m->carrier >= 0) {
+    if (turns && m->carrier >= 0) { // the marker is across the axis, whatever the joint's error
         double own[3];
         memcpy(own, law->vector[0], sizeof own);
         add_scaled(own, -dot3(own, d), d, 3);
         normalise3(own);
+        turn_back(&s, !m->carrier, own, m->vector[0]);
         turn_back(&s, m->carrier, own, m->vector[1]);
     }
     m->same_points = which > 0 && law->kind == SPRAG_ROW_POINT && law[-1].kind == law->kind &&

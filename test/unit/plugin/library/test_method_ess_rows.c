@@ -145,10 +145,58 @@ START_TEST(elastic_stops_do_no_work)
 }
 END_TEST
 
+// Turns a body about an axis by an angle.
+static void turn_by(dBodyID body, const dReal *axis, double angle)
+{
+    dMatrix3 turn, turned;
+    dRFromAxisAndAngle(turn, axis[0], axis[1], axis[2], angle);
+    dMultiply0_333(turned, turn, dBodyGetRotation(body));
+    dBodySetRotation(body, turned);
+}
+
+// ODE's angle of a hinge whose axes are not parallel jumps where it passes 0. A stop there is found
+// all the same, beside a universal joint whose axes are off their right angle.
+START_TEST(stops_of_bent_joints_are_found)
+{
+    static const double bent = 0.004; // rad
+    dJointID universal;
+    yielding *y = open_pair(4, 0, &universal);
+    set_stops(universal, 4);
+    dMass mass;
+    dMassSetBoxTotal(&mass, 1, 0.1, 0.2, 0.3);
+    dBodyID arm = yielding_body(y, &mass, NULL, 0.3, 0.1, 0.5);
+    dJointID hinge = dJointCreateHinge(y->world, 0);
+    dJointAttach(hinge, arm, y->body[1]);
+    dJointSetHingeAnchor(hinge, 0.3, 0.1, 0.3);
+    dJointSetHingeAxis(hinge, 0, 1, 0);
+    dJointSetHingeParam(hinge, dParamLoStop, 0);
+    dJointSetHingeParam(hinge, dParamHiStop, 1);
+    dJointSetHingeParam(hinge, dParamBounce, 0.5);
+    for (int k = 0; k < 200; k++) {
+        if (k % 5 == 0) {
+            dVector3 axis[2], across;
+            dJointGetUniversalAxis1(universal, axis[0]);
+            dJointGetUniversalAxis2(universal, axis[1]);
+            dCalcVectorCross3(across, axis[0], axis[1]);
+            turn_by(y->body[0], across, bent);
+            dJointGetHingeAxis(hinge, axis[0]);
+            dPlaneSpace(axis[0], axis[1], across);
+            turn_by(arm, across, bent);
+        }
+        yielding_step(y);
+    }
+    sprag_world_statistics stats = stats_of(y);
+    ck_assert_int_gt(stats.events[SPRAG_EVENT_LIMIT_REACHED], 3);
+    ck_assert_int_eq(stats.ess_declined + stats.ess_switched + stats.fallbacks, 0);
+    yielding_close(y);
+}
+END_TEST
+
 static Suite *rows_suite(void)
 {
     Suite *suite = suite_create("method_ess_rows");
-    ADD_TESTS(suite, "rows", {joints_do_no_work, TYPES * WAYS}, {elastic_stops_do_no_work, 9});
+    ADD_TESTS(suite, "rows", {joints_do_no_work, TYPES * WAYS}, {elastic_stops_do_no_work, 9},
+              {stops_of_bent_joints_are_found, 1});
     return suite;
 }
 
