@@ -27,7 +27,7 @@ static bool is_at(const sprag_scene *scene, double t)
 
 enum { WATCHED_MAX = 10 };
 
-static const double resting_speed = 1e-3; // m/s
+static const double resting_speed = 1e-4; // m/s
 
 typedef struct watch {
     dVector3 at[WATCHED_MAX]; // m, where the bodies were when they should rest

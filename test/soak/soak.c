@@ -25,7 +25,7 @@ static const char help[] =
     "\n"
     "  CPU/us     CPU time of a step with collision detection\n"
     "  creep/m    largest, of boxes in 10 s, of the parked car in 5 s, of the gripped cube in all\n"
-    "             but the first second; of what was never faster than 1 mm/s; at most 1e-4\n"
+    "             but the first second; of what was never faster than 0.1 mm/s; at most 1e-4\n"
     "  rested     bodies that were so slow, in all periods of 20 s (at least 1), and those of\n"
     "             them with more creep\n"
     "  fallbacks  islands without a solution; at most 1 in 1e5 steps\n"
