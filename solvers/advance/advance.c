@@ -36,14 +36,13 @@ static bool take_scratch(advance_run *run)
     run->push.velocity = SPRAG_TAKE(scratch, frame->bodies, *run->push.velocity);
     run->work.pair = SPRAG_TAKE(scratch, frame->pairs, int);
     run->attempt.share = SPRAG_TAKE(scratch, frame->bodies, double);
-    run->work.load = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
+    run->load = SPRAG_TAKE_RAW(scratch, frame->bodies, advance_load);
     run->work.moved = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->rows.given_force = SPRAG_TAKE(scratch, frame->contacts, *run->rows.given_force);
     return advance_take_energy(run);
 }
 
-// Is it static, or kinematic without velocity?
-static bool stands_still(const sprag_frame *frame, int body)
+bool advance_stands_still(const sprag_frame *frame, int body)
 {
     const sprag_mover *b = body == SPRAG_STATIC ? NULL : &frame->body[body];
     return !b || (!(b->mass > 0) && dot6(b->velocity, b->velocity) == 0);
@@ -60,7 +59,8 @@ static void set_pairs(advance_run *run)
             near->carried[side] = advance_carried(run, c);
             near->shape[side] = &c->shape;
             near->pose[side] = &run->pose[pair->collider[side]];
-            near->radius[side] = stands_still(frame, c->body) ? 0 : sprag_collider_radius(c);
+            near->radius[side] =
+                advance_stands_still(frame, c->body) ? 0 : sprag_collider_radius(c);
         }
         near->triangle = sprag_pair_triangle(frame, i);
         near->mesh[0] = i > 0 && sprag_pairs_of_mesh(frame, i - 1, i) ? near[-1].mesh[0] : i;

@@ -2,11 +2,11 @@
 // the frame, plan.c chooses each sub-step and substep.c makes it, pairs.c finds gaps and safe
 // times, mesh.c treats triangles of a mesh, contacts.c, friction.c and solve.c make and
 // solve the contact problem, impact.c makes bodies bounce, flight.c moves bodies that nothing
-// holds, spinners.c those that spin fast, swings.c shortens sub-steps of bodies that joints swing,
-// speculative.c makes contacts of what blocks a sub-step, coarse.c plans a sub-step without events,
-// projection.c changes its motion so that points stay apart, slow_down.c slows bodies that would
-// still collide, energy.c takes back what a sub-step gains, events.c reports events, error.c
-// controls the error.
+// holds, spinners.c those that spin fast, swings.c shortens sub-steps of bodies that turn fast,
+// loads.c those of joints under load, or adds inertia instead, speculative.c makes contacts of what
+// blocks a sub-step, coarse.c plans a sub-step without events, projection.c changes its motion so
+// that points stay apart, slow_down.c slows bodies that would still collide, energy.c takes back
+// what a sub-step gains, events.c reports events, error.c controls the error.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
 
@@ -119,11 +119,19 @@ typedef struct advance_attempt {
     int slowed_pair; // pair that slowed a body down, -1: none
 } advance_attempt;
 
-typedef struct advance_work { // scratch of mesh.c, plan.c, slow_down.c and swings.c
+typedef struct advance_work { // scratch of mesh.c, plan.c and slow_down.c
     int *pair;                // pairs
     bool *moved;              // bodies
-    double *load;             // 1/s^2, bodies
 } advance_work;
+
+typedef struct advance_load { // of loads.c: what its joints do to a body
+    double stiffness[9];      // N m/rad, of its turns: torque against a turn
+    double rate, rate_across; // 1/s^2, of this over its inertia; of its distances over its mass
+    double most;              // 1/s^2, a bound of the first
+    double across_turn;       // rad/s, of the fastest of these distances
+    double swing;             // rad/s, at which rows swing it about a point off its axis
+    bool settles;             // of the first body of an assembly: it is held, and hardly moves
+} advance_load;
 
 typedef struct advance_mesh_crossing { // of mesh.c: the two meshes that were looked at last
     int first;                         // pair of them, -1: none
@@ -161,6 +169,7 @@ typedef struct advance_run {
     double (*inertia)[9]; // kg m^2, bodies, world axes; by advance_look, energy.c
     double (*inverse)[9]; // of these at the start of the sub-step, 0: none; by advance_look
     int *assembly; // bodies: the first of those that joints without play connect it to; likewise
+    advance_load *load; // bodies; likewise
     // the course of the frame, by advance.c and substep.c:
     double time, left;                        // s, done and to go
     double floor;                             // s, no sub-step is planned shorter
@@ -197,6 +206,9 @@ static inline bool advance_is_centred_ball(const sprag_carried *carried)
 
 // Sets what does not change in the frame. SPRAG_OK, SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY.
 sprag_result advance_open(advance_run *run);
+
+// Is it static, or kinematic without velocity?
+bool advance_stands_still(const sprag_frame *frame, int body);
 
 static inline void advance_spend(advance_run *run, double work)
 {
@@ -390,6 +402,14 @@ sprag_result advance_project(advance_run *run, bool *moved);
 // Looks, then chooses and solves the next sub-step, at most `longest`. to_the_end: as long as that,
 // with speculative contacts instead of an event that ends it.
 sprag_result advance_plan(advance_run *run, double longest, bool to_the_end);
+
+// ---- loads.c
+
+// Sets the loads of the bodies, by the joint rows.
+void advance_find_loads(advance_run *run);
+
+// s, of a sub-step, at most, by the joints of the body that bounds it most.
+double advance_length_of_loads(const advance_run *run);
 
 // ---- swings.c
 

@@ -78,6 +78,11 @@ void advance_spin(advance_run *run, advance_problem *p);
 // end of the sub-step, and sets the lag by which the mean of the sub-step differs.
 void advance_turn_with_axes(advance_run *run);
 
+// ---- loads.c
+
+// Adds inertia to bodies, and rows to the problem, where a group settles.
+void advance_hold_loads(const advance_run *run, advance_problem *p);
+
 // ---- projection.c
 
 // A problem of rates: bodies change their velocities at once, without forces. The body velocities

@@ -15,6 +15,9 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
     for (int i = 0; i < frame->bodies; i++) {
         rows += frame->body[i].capped ? ADVANCE_CAP_ROWS : 0;
     }
+    for (int i = 0; i < run->rows.count; i++) {
+        rows += run->rows.row[i].length > 0 ? 2 : 0;
+    }
     sprag_scratch_reset(scratch);
     p->body = SPRAG_TAKE_RAW(scratch, frame->bodies, sprag_body);
     p->contact = SPRAG_TAKE_RAW(scratch, contacts, sprag_contact);
@@ -297,6 +300,7 @@ sprag_result advance_solve(advance_run *run, double step)
         sprag_contact_on_chords(&p.contact[i], p.body, step, true);
     }
     advance_spin(run, &p);
+    advance_hold_loads(run, &p);
     advance_start_friction(run, &p);
     result = solve_capped(run, &p);
     if (result == SPRAG_NO_MEMORY) {

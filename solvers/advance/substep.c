@@ -171,6 +171,7 @@ sprag_result advance_look(advance_run *run, double longest)
         return SPRAG_NO_MEMORY;
     }
     set_assemblies(run);
+    advance_find_loads(run);
     if (run->rows.count > run->rows.room) {
         run->rows.force = SPRAG_TAKE(run->scratch, run->rows.count, double);
         run->rows.room = run->rows.count;

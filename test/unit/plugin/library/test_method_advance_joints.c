@@ -305,6 +305,140 @@ START_TEST(track_stays_together)
 }
 END_TEST
 
+static dBodyID add_bead(scene *s, double x, double y)
+{
+    dMass mass;
+    dBodyID bead = body_at(s, dCreateSphere(s->space, 0.04), x, y, 0);
+    dMassSetSphereTotal(&mass, 0.1, 0.04);
+    dBodySetMass(bead, &mass);
+    return bead;
+}
+
+// At a distance, or by a ball joint half way.
+static void tie(scene *s, bool apart, dBodyID a, dBodyID b, const double from[2],
+                const double to[2])
+{
+    dJointID joint = apart ? dJointCreateDBall(s->world, 0) : dJointCreateBall(s->world, 0);
+    dJointAttach(joint, a, b);
+    if (apart) {
+        dJointSetDBallAnchor1(joint, from[0], from[1], 0);
+        dJointSetDBallAnchor2(joint, to[0], to[1], 0.02);
+    } else {
+        dJointSetBallAnchor(joint, (from[0] + to[0]) / 2, (from[1] + to[1]) / 2, 0);
+    }
+}
+
+// 8 x 8 beads, tied to their neighbours, and at the rim to the world.
+static void hang_net(scene *s, bool apart)
+{
+    enum { SIDE = 8 };
+    static const double mesh = 0.2; // m
+    dBodyID bead[SIDE][SIDE];
+    for (int i = 0; i < SIDE; i++) {
+        for (int k = 0; k < SIDE; k++) {
+            const double at[2] = {mesh * i, mesh * k},
+                         before[2][2] = {{at[0] - mesh, at[1]}, {at[0], at[1] - mesh}},
+                         behind[2][2] = {{at[0] + mesh, at[1]}, {at[0], at[1] + mesh}};
+            bead[i][k] = add_bead(s, at[0], at[1]);
+            tie(s, apart, bead[i][k], i ? bead[i - 1][k] : NULL, at, before[0]);
+            tie(s, apart, bead[i][k], k ? bead[i][k - 1] : NULL, at, before[1]);
+            if (i + 1 == SIDE) {
+                tie(s, apart, bead[i][k], NULL, at, behind[0]);
+            }
+            if (k + 1 == SIDE) {
+                tie(s, apart, bead[i][k], NULL, at, behind[1]);
+            }
+        }
+    }
+}
+
+// 20 hinged planks that sag by 5 cm, and 6 boxes on them.
+static void hang_bridge(scene *s)
+{
+    enum { PLANKS = 20 };
+    static const double plank = 0.2, steepest = 0.05; // m, rad
+    double x = 0, z = 0;
+    dBodyID before = NULL;
+    for (int i = 0; i < PLANKS; i++) {
+        const double angle = steepest * (2 * i + 1 - PLANKS) / PLANKS, dx = plank * cos(angle),
+                     dz = plank * sin(angle);
+        dMatrix3 turned;
+        dBodyID body =
+            body_at(s, dCreateBox(s->space, 0.9 * plank, 0.8, 0.04), x + dx / 2, 0, z + dz / 2);
+        dRFromAxisAndAngle(turned, 0, 1, 0, -angle);
+        dBodySetRotation(body, turned);
+        hinge_between(s, body, before, x, z);
+        x += dx;
+        z += dz;
+        before = body;
+    }
+    hinge_between(s, before, NULL, x, z);
+    for (int i = 0; i < 6; i++) {
+        body_at(s, dCreateBox(s->space, 0.25, 0.25, 0.25), 1.4 + 0.3 * (i % 4), 0,
+                0.15 + 0.3 * (i / 4));
+    }
+}
+
+// Their joints would make 2 to 35 sub-steps of a step at 10 ms.
+START_TEST(what_hangs_at_rest_takes_one_substep)
+{
+    static const double steps[] = {0.01, 0.0167}; // s
+    scene *s = open_scene("method=advance");
+    s->length = steps[_i / 3];
+    if (_i % 3 < 2) {
+        hang_net(s, _i % 3);
+    } else {
+        hang_bridge(s);
+    }
+    run(s, (int)(3 / s->length));
+    const long substeps = stats_of(s).substeps;
+    run(s, 50);
+    ck_assert_int_eq(stats_of(s).substeps - substeps, 50);
+    close_scene(s);
+}
+END_TEST
+
+// A pendulum of 50 kg on 20 links of 0.1 kg swings by 0.2 rad. What settles is damped, and a swing
+// at its turning points but little: by 1 and 2 % in 14 s. The half period is that at 0.5 ms.
+START_TEST(swings_under_load_go_on)
+{
+    enum { LINKS = 21 };
+    static const double length = 0.2, steps[] = {0.01, 0.0167}, half = 2.0297; // m, s
+    scene *s = open_scene("method=advance");
+    dBodyID body[LINKS];
+    const double along[2] = {length * sin(0.2), -length * cos(0.2)};
+    s->length = steps[_i];
+    for (int i = 0; i < LINKS; i++) {
+        dMatrix3 turned;
+        dMass mass;
+        const bool last = i + 1 == LINKS;
+        const double x = i * along[0], z = i * along[1];
+        body[i] = body_at(s, dCreateSphere(s->space, 0.01), x + along[0] / 2, 0, z + along[1] / 2);
+        dMassSetBoxTotal(&mass, last ? 50 : 0.1, length, last ? length : 0.04,
+                         last ? length : 0.04);
+        dBodySetMass(body[i], &mass);
+        dRFromAxisAndAngle(turned, 0, 1, 0, atan2(-along[1], along[0]));
+        dBodySetRotation(body[i], turned);
+        dJointID joint = dJointCreateBall(s->world, 0);
+        dJointAttach(joint, body[i], i ? body[i - 1] : NULL);
+        dJointSetBallAnchor(joint, x, 0, z);
+    }
+    double crossed[8], farthest = 0;
+    for (int crossings = 0; crossings < 8;) {
+        const double before = dBodyGetPosition(body[LINKS - 1])[0];
+        step(s);
+        const double now = dBodyGetPosition(body[LINKS - 1])[0];
+        farthest = crossings == 7 ? fmax(farthest, fabs(now)) : farthest;
+        if (before * now < 0) {
+            crossed[crossings++] = s->length * ((double)s->frames - now / (now - before));
+        }
+    }
+    ck_assert_double_eq_tol((crossed[7] - crossed[0]) / 7, half, 1e-3);
+    ck_assert_double_gt(farthest, 0.975 * (LINKS - 0.5) * along[0]);
+    close_scene(s);
+}
+END_TEST
+
 // A box on a joint, over a smooth floor without weight.
 static dBodyID box_on(scene *s, dJointID joint, void (*set)(dJointID))
 {
@@ -712,7 +846,8 @@ int main(void)
     ADD_TESTS(suite, "joints and surfaces", {joint_stops_act_in_time, 3},
               {fingers_hold_along_a_line, 3}, {arm_rests_at_its_stop, 1},
               {fast_swings_win_nothing, 4}, {heavy_ball_stays_on_its_chain, 3},
-              {heavy_ball_stays_on_its_distances, 3}, {track_stays_together, COUNT(drives)},
+              {heavy_ball_stays_on_its_distances, 3}, {what_hangs_at_rest_takes_one_substep, 6},
+              {swings_under_load_go_on, 2}, {track_stays_together, COUNT(drives)},
               {joints_bring_in_what_is_theirs, 4}, {swings_do_not_brake_what_slides_beside, 1},
               {pendulum_keeps_swinging, 1}, {joint_feedback_is_the_load, 1},
               {impacts_are_in_the_feedback, 1}, {shared_feedback_has_the_force_of_a_pair, 1},

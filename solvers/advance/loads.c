@@ -1,0 +1,311 @@
+// Joints under load. A joint's force keeps its direction in a sub-step, so that a body that turns
+// is on a spring of the stiffness K = (f.r) 1 - r f', with the force f of the last step at the
+// lever r, and the end of a distance under the tension T on one of T / length across, both of which
+// the sub-step treats explicitly. In sub-steps longer than two over the rate of that spring light
+// links under a heavy load come apart.
+//
+// Sub-steps are shorter than that where bodies move (swings.c). Where a group settles, its rate
+// would be that of trembling which nobody sees, and inertia takes the place of sub-steps: I + A is
+// no less than h^2 K / c, with the square c of what a sub-step may turn, in the problem of the
+// sub-step alone. A pulls the body towards a share of its own velocity, so that what trembles comes
+// to rest, and adds no energy. Only what joints hold to something that stands still gets it: others
+// may turn as one, which loads of their own must not brake. Geometric stiffness, as in
+// adapters/island/load_stiffness.c, which has the papers.
+#include <math.h>
+#include <string.h>
+
+#include "advance_solve.h"
+#include "linalg.h"
+#include "spinners.h"
+#include "symmetric3.h"
+
+// ---- loads
+
+static bool holds(const sprag_row *row)
+{
+    return row->lo == -INFINITY && row->hi == INFINITY;
+}
+
+// From row i on: how many, three at most, are of the joint of `of`, and have linear parts, or have
+// none and hold.
+static int count_rows(const advance_run *run, int i, const sprag_row *of, bool linear)
+{
+    int rows = 0;
+    for (const sprag_row *row = &run->rows.row[i]; i + rows < run->rows.count && rows < 3; row++) {
+        const double *e = row->jacobian[0];
+        if (row->body[0] != of->body[0] || row->body[1] != of->body[1] || row->length > 0 ||
+            (dot3(e, e) > 0) != linear || !(linear || holds(row))) {
+            break;
+        }
+        rows++;
+    }
+    return rows;
+}
+
+// rad/s, of a body that a row swings about a point off its axis of rotation; 0: it does not. This
+// is the rate of its load, which the first step does not know yet.
+static double swing_rate(const advance_run *run, const sprag_row *row, int side)
+{
+    const double *J = row->jacobian[side], *w = run->frame->body[row->body[side]].velocity + 3;
+    const double rate = norm3(w);
+    return rate > 0 && dot3(J, J) > 0 &&
+                   sprag_spin_is_off_axis(run->frame->body[row->body[side]].mass,
+                                          run->inertia[row->body[side]], dot3(w, J + 3) / rate)
+               ? rate
+               : 0;
+}
+
+// The rows of the joint are (e, r x e), with orthogonal unit vectors e; of two, the lever along
+// their normal counts twice in the sum. turns: the body does, against the force; its rate is at
+// most that of (f.r + |f| |r|) / 2.
+static void add_joint(const advance_run *run, advance_load *to, const sprag_row *row, int rows,
+                      int side, bool turns)
+{
+    double force[3] = {0}, lever[3] = {0}, turned[3], inverse = 0;
+    for (int i = 0; i < rows; i++) {
+        const double *J = row[i].jacobian[side];
+        add_scaled(force, row[i].guess, J, 3);
+        cross3(J, J + 3, turned);
+        add_scaled(lever, 1.0 / (rows - 1), turned, 3);
+        mul33(run->inverse[row->body[side]], J + 3, turned);
+        inverse += dot3(J + 3, turned); // 2 |r|^2 over the inertia across r
+    }
+    const double along = dot3(force, lever), square = dot3(lever, lever);
+    to->most +=
+        square > 0 ? (along + sqrt(dot3(force, force) * square)) * inverse / (4 * square) : 0;
+    if (rows == 2) {
+        cross3(row[0].jacobian[side], row[1].jacobian[side], turned);
+        add_scaled(lever, -0.5 * dot3(turned, lever), turned, 3);
+    }
+    for (int k = 0; k < 3 && turns; k++) {
+        to->stiffness[4 * k] += dot3(force, lever);
+        add_scaled(to->stiffness + 3 * k, -lever[k], force, 3);
+    }
+}
+
+static double tension_of(const sprag_row *row)
+{
+    return fmax(0, -row->guess);
+}
+
+// m, of the end of a distance, across it.
+static void lever_of(const sprag_row *row, int side, double lever[3])
+{
+    cross3(row->jacobian[side], row->jacobian[side] + 3, lever);
+}
+
+// rad/s, at which a distance turns.
+static double turn_of(const advance_run *run, const sprag_row *row)
+{
+    double along = 0, apart[3] = {0};
+    for (int side = 0; side < 2; side++) {
+        if (row->body[side] != SPRAG_STATIC) {
+            const double *v = run->frame->body[row->body[side]].velocity;
+            double lever[3], part[3];
+            lever_of(row, side, lever);
+            cross3(v + 3, lever, part);
+            add_scaled(part, 1, v, 3);
+            add_scaled(apart, side ? -1 : 1, part, 3);
+            along += dot6(row->jacobian[side], v);
+        }
+    }
+    return sqrt(fmax(0, dot3(apart, apart) - along * along)) / row->length;
+}
+
+// The bodies at both ends of a distance may go opposite ways, which makes it twice as stiff.
+static void add_distance(const advance_run *run, advance_load *to, const sprag_row *row, int side)
+{
+    const double *about = row->jacobian[side] + 3;
+    const int b = row->body[side];
+    double turned[3];
+    mul33(run->inverse[b], about, turned);
+    to->rate_across +=
+        2 * tension_of(row) / row->length * (1 / run->frame->body[b].mass + dot3(about, turned));
+    to->across_turn = fmax(to->across_turn, turn_of(run, row));
+}
+
+// Of A, which has real ones.
+static double largest_eigenvalue(const double A[9])
+{
+    const double mean = (A[0] + A[4] + A[8]) / 3, x = A[0] - mean, y = A[4] - mean, z = A[8] - mean,
+                 xy = A[1] * A[3], xz = A[2] * A[6], yz = A[5] * A[7];
+    const double size = sqrt(fmax(0, (x * x + y * y + z * z) / 6 + (xy + xz + yz) / 3));
+    const double det = x * (y * z - yz) - xy * z - xz * y + A[1] * A[5] * A[6] + A[2] * A[3] * A[7];
+    const double cube = 2 * size * size * size;
+    return mean + 2 * size * cos(acos(cube > 0 ? clamp(det / cube, -1, 1) : 1) / 3);
+}
+
+// Marks the assemblies that settle and are held to the world, or to what stands still.
+static void find_settling(advance_run *run)
+{
+    for (int i = 0; i < run->rows.count && run->settling; i++) {
+        const sprag_row *row = &run->rows.row[i];
+        for (int side = 0; side < 2; side++) {
+            if (row->body[side] != SPRAG_STATIC && holds(row) &&
+                advance_stands_still(run->frame, row->body[!side])) {
+                run->load[run->assembly[row->body[side]]].settles = true;
+            }
+        }
+    }
+}
+
+void advance_find_loads(advance_run *run)
+{
+    const int bodies = run->rows.count > 0 ? run->frame->bodies : 0;
+    advance_load *load = run->load;
+    if (bodies > 0) {
+        memset(load, 0, (size_t)bodies * sizeof *load);
+    }
+    for (int i = 0, next; i < run->rows.count; i = next) {
+        const sprag_row *row = &run->rows.row[i];
+        const int rows = count_rows(run, i, row, true);
+        const bool welds = rows == 3 && count_rows(run, i + rows, row, false) == 3;
+        next = i + (rows > 1 ? rows : 1);
+        for (int side = 0; side < 2; side++) {
+            const int b = row->body[side];
+            if (b == SPRAG_STATIC || !(run->frame->body[b].mass > 0)) {
+                continue;
+            }
+            if (row->length > 0) {
+                add_distance(run, &load[b], row, side);
+            } else if (rows > 1) { // what is welded turns with its force
+                add_joint(run, &load[b], row, rows, side, !welds);
+            }
+            for (int k = i; k < next; k++) {
+                load[b].swing = fmax(load[b].swing, swing_rate(run, &run->rows.row[k], side));
+            }
+        }
+    }
+    for (int i = 0; i < bodies; i++) {
+        const double *K = load[i].stiffness;
+        if (dot3(K, K) + dot6(K + 3, K + 3) > 0) {
+            double ratio[9];
+            mul33_33(run->inverse[i], K, ratio);
+            load[i].rate = largest_eigenvalue(ratio);
+            load[i].most = fmax(load[i].most, load[i].rate);
+        }
+    }
+    find_settling(run);
+}
+
+static double square_of_turn(void)
+{
+    return advance_load_turn * advance_load_turn;
+}
+
+// ---- the length of a sub-step
+
+// s, for a spring of the rate `square` (1/s^2) that turns at such a speed.
+static double length_for(double square, double turn, bool settles)
+{
+    const double length = square > 0 ? advance_load_turn / sqrt(square) : INFINITY;
+    return settles && turn * length < advance_slow_turn ? advance_slow_turn / turn : length;
+}
+
+double advance_length_of_loads(const advance_run *run)
+{
+    double least = INFINITY;
+    for (int i = 0; i < run->frame->bodies && run->rows.count > 0; i++) {
+        const advance_load *load = &run->load[i];
+        const double turn = norm3(run->frame->body[i].velocity + 3);
+        const bool settles = run->load[run->assembly[i]].settles;
+        least = fmin(least, length_for(load->most, turn, settles));
+        least = fmin(least, length_for(load->rate_across, load->across_turn, settles));
+        least = load->swing > 0 ? fmin(least, advance_load_turn / load->swing) : least;
+    }
+    return least;
+}
+
+// ---- inertia in place of sub-steps
+
+// A: the positive part of square K - I.
+static void add_inertia(const double K[9], double square, sprag_body *body)
+{
+    enum { APART = SPRAG_PARTS_AT_ONCE };
+    static const int at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+    const double *I = body->inertia;
+    double part[6 * APART] = {0}, A[9], way[3], pull[3];
+    for (int k = 0; k < 9; k++) {
+        const int mirror = 3 * (k % 3) + k / 3;
+        part[APART * at[k]] = 0.5 * square * (K[k] + K[mirror]) - I[k];
+    }
+    sprag_positive_parts(1, APART, part);
+    const double size = part[0] + part[APART * 3] + part[APART * 5],
+                 most = advance_most_added * (I[0] + I[4] + I[8]),
+                 share = size > most ? most / size : 1;
+    for (int k = 0; k < 9; k++) {
+        A[k] = share * part[APART * at[k]];
+        body->inertia[k] += A[k];
+    }
+    for (int k = 0; k < 3; k++) {
+        way[k] = advance_kept_turn * body->velocity[3 + k] - body->free_velocity[3 + k];
+    }
+    mul33(A, way, pull);
+    if (solve33(body->inertia, pull, way)) {
+        add_scaled(body->free_velocity + 3, 1, way, 3);
+    }
+}
+
+// As two rows across the distance.
+static void add_rows_across(const sprag_row *row, double added, advance_problem *p)
+{
+    double unit[3], across[2][3], lever[3];
+    const double *e = row->jacobian[row->body[0] == SPRAG_STATIC];
+    memcpy(unit, e, sizeof unit);
+    const double axis[3] = {fabs(e[0]) < fabs(e[1]), fabs(e[0]) >= fabs(e[1])};
+    cross3(unit, axis, across[0]);
+    normalise3(across[0]);
+    cross3(unit, across[0], across[1]);
+    for (int k = 0; k < 2; k++) {
+        sprag_row *to = &p->row[p->problem.rows++];
+        *to = (sprag_row){.body = {row->body[0], row->body[1]},
+                          .compliance = p->problem.step / added,
+                          .lo = -INFINITY,
+                          .hi = INFINITY};
+        for (int side = 0; side < 2; side++) {
+            double *J = to->jacobian[side];
+            if (row->body[side] != SPRAG_STATIC) {
+                lever_of(row, side, lever);
+                add_scaled(J, side ? -1 : 1, across[k], 3);
+                cross3(lever, J, J + 3);
+                to->bias += advance_kept_turn * dot6(J, p->body[row->body[side]].velocity);
+            }
+        }
+    }
+}
+
+// kg, at which the masses of both ends and what is added are enough for all distances at them.
+static double mass_across(const advance_run *run, const sprag_row *row, double step)
+{
+    double most = 0; // step^2 times the rate squared, of the end that needs more
+    bool settles = false;
+    for (int side = 0; side < 2; side++) {
+        const int b = row->body[side];
+        if (b != SPRAG_STATIC) {
+            most = fmax(most, step * step * run->load[b].rate_across);
+            settles |= run->load[run->assembly[b]].settles;
+        }
+    }
+    return settles && most > square_of_turn()
+               ? step * step * tension_of(row) / row->length * (1 / square_of_turn() - 1 / most)
+               : 0;
+}
+
+void advance_hold_loads(const advance_run *run, advance_problem *p)
+{
+    const double step = p->problem.step, square = step * step / square_of_turn();
+    for (int i = 0; i < run->frame->bodies && run->rows.count > 0; i++) {
+        const double *axis = run->attempt.axis[i];
+        if (run->load[run->assembly[i]].settles && square * run->load[i].rate > 1 &&
+            dot3(axis, axis) == 0) {
+            add_inertia(run->load[i].stiffness, square, &p->body[i]);
+        }
+    }
+    for (int i = 0; i < run->rows.count; i++) {
+        const sprag_row *row = &run->rows.row[i];
+        const double added = row->length > 0 ? mass_across(run, row, step) : 0;
+        if (added > 0) {
+            add_rows_across(row, added, p);
+        }
+    }
+}
