@@ -124,7 +124,7 @@ static void add_distance(const advance_run *run, advance_load *to, const sprag_r
     to->across_turn = fmax(to->across_turn, turn_of(run, row));
 }
 
-// Of A, which has real ones.
+// A has real eigenvalues.
 static double largest_eigenvalue(const double A[9])
 {
     const double mean = (A[0] + A[4] + A[8]) / 3, x = A[0] - mean, y = A[4] - mean, z = A[8] - mean,
