@@ -290,6 +290,36 @@ START_TEST(bad_values_of_callbacks_are_named)
 }
 END_TEST
 
+static void unit_field(void *user, const double *x, const double *label, double *f)
+{
+    (void)user, (void)x, (void)label;
+    f[0] = 1;
+}
+
+static void hole_guard(void *user, const double *x, const int *which, int count, double *h)
+{
+    (void)user, (void)which;
+    for (int i = 0; i < count; i++) {
+        h[i] = x[0] > -0.3 && x[0] < -0.2 ? INFINITY : x[0];
+    }
+}
+
+// A value that is bad in the middle of a step alone ends it before any event.
+START_TEST(bad_values_within_a_step_are_named)
+{
+    sprag_ess_problem p = {.states = 1, .guards = 1, .field = unit_field, .guard = hole_guard};
+    sprag_ess_options o = sprag_ess_defaults(1.5);
+    double x = -1, label = 0;
+    o.mode = SPRAG_ESS_LOCATE;
+    o.samples = 1;
+    ck_assert_int_eq(integrate(&p, &o, 0, 3, &x, &label, NULL), SPRAG_BAD_PROBLEM);
+    ck_assert_int_eq(stats.stop, SPRAG_ESS_BAD_VALUE);
+    ck_assert_int_eq(stats.stop_guard, 0);
+    ck_assert_int_eq(stats.events, 0);
+    ck_assert_double_eq(x, -1);
+}
+END_TEST
+
 START_TEST(bad_entries_are_named)
 {
     static const bool two_way[3];
@@ -582,10 +612,10 @@ int main(void)
               {many_short_calls_are_one_long_one, MODES},
               {groups_keep_the_number_of_evaluations, 1});
     ADD_TESTS(suite, "interface", {bad_values_of_callbacks_are_named, 1},
-              {bad_entries_are_named, 1}, {extreme_options_are_accepted, 1},
-              {dense_output_is_continuous, MODES}, {same_problem_gives_the_same_bits, MODES},
-              {wide_vectors_give_the_same_bits, MODES}, {steps_are_limited, 1},
-              {last_event_ends_the_integration, 3});
+              {bad_values_within_a_step_are_named, 1}, {bad_entries_are_named, 1},
+              {extreme_options_are_accepted, 1}, {dense_output_is_continuous, MODES},
+              {same_problem_gives_the_same_bits, MODES}, {wide_vectors_give_the_same_bits, MODES},
+              {steps_are_limited, 1}, {last_event_ends_the_integration, 3});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;
