@@ -278,9 +278,7 @@ static void set_gaps(compliant_run *run)
                               &contact);
         pair->gap = contact.gap.distance;
         if (contact.gap.distance < (compliant_is_rigid(run, g) ? touch : 0)) {
-            bool flies =
-                compliant_rebounds(run, g) && run->guards.law[g].status == COMPLIANT_UNKNOWN;
-            if (pair->memory && !flies) {
+            if (pair->memory && !compliant_flies(run, g)) {
                 pair->memory->compliant.end_points = contact.count;
             }
             run->stats->penetration = fmax(run->stats->penetration, -contact.gap.distance);

@@ -271,6 +271,12 @@ static inline bool compliant_rebounds(const compliant_run *run, int guard)
            compliant_bounces(compliant_surface(run, guard));
 }
 
+// Is it apart, as far as is known, and will bounce where it touches?
+static inline bool compliant_flies(const compliant_run *run, int guard)
+{
+    return run->guards.law[guard].status == COMPLIANT_UNKNOWN && compliant_rebounds(run, guard);
+}
+
 // ---- state.c
 
 void compliant_pack(compliant_run *run);                   // movers and time -> state.x

@@ -239,8 +239,7 @@ void compliant_find_guards(compliant_run *run)
         guards->two_way[g] = true;
     }
     for (int g = 0; g < guards->pairs; g++) {
-        bool flies = guards->law[g].status == COMPLIANT_UNKNOWN && compliant_rebounds(run, g);
-        if (flies || compliant_is_rigid(run, g)) {
+        if (compliant_flies(run, g) || compliant_is_rigid(run, g)) {
             guards->label[g] = 0; // until compliant_impact decides
         }
         set_rounding_apart(run, g);

@@ -79,8 +79,7 @@ static void set_apart(compliant_run *run, int guard, double depth)
 static bool takes_part(const compliant_run *run, int guard)
 {
     const compliant_law *law = &run->guards.law[guard];
-    bool rebounds = law->status == COMPLIANT_UNKNOWN && compliant_rebounds(run, guard);
-    return rebounds || law->status == COMPLIANT_RIGID_PAIR ||
+    return compliant_flies(run, guard) || law->status == COMPLIANT_RIGID_PAIR ||
            (law->status == COMPLIANT_IMPLICIT && run->guards.known_label[guard] != 0);
 }
 

@@ -282,8 +282,8 @@ static double first_touch(const implicit_step *s, double left)
     compliant_run *run = s->run;
     double first = INFINITY;
     for (int g = 0; g < run->guards.pairs && !s->arrests; g++) {
-        bool flies = run->guards.law[g].status == COMPLIANT_UNKNOWN && compliant_rebounds(run, g);
-        if (flies && !(compliant_gap_bound(run, g) > 2 * run->sizes.fastest * left)) {
+        if (compliant_flies(run, g) &&
+            !(compliant_gap_bound(run, g) > 2 * run->sizes.fastest * left)) {
             first = fmin(first, time_of_touch(s, g, first, left));
         }
     }
