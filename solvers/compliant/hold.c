@@ -497,7 +497,7 @@ static bool solve_forces(solve *s, double *f)
     options.softness = 0; // contacts have their own
     options.row_softness = options.friction_softness = COMPLIANT_IMPACT_SOFTNESS;
     options.warm = true;
-    options.tolerance = fmin(COMPLIANT_HELD_TOLERANCE, 1e-2 * run->options->tolerance);
+    options.tolerance = COMPLIANT_HELD_TOLERANCE * run->options->tolerance;
     options.stiction_tolerance = COMPLIANT_IMPACT_STICTION * run->sizes.fastest;
     sprag_problem problem = {.step = s->span,
                              .bodies = s->bodies,
