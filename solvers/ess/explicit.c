@@ -2,6 +2,9 @@
 // the next step, and dense output of order 4: Dormand and Prince's (Hairer, Norsett, Wanner:
 // Solving Ordinary Differential Equations I, 2nd ed., table II.5.2 and section II.6) and Tsitouras'
 // (Computers and Mathematics with Applications 62, 2011).
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "smooth.h"
@@ -89,6 +92,16 @@ static inline void set_dense_output(const tableau *t, int n, const double *restr
     }
 }
 
+static inline bool is_finite(int n, const double *restrict k)
+{
+    int bad = 0;
+    for (int c = 0; c < n; c++) {
+        bad |= !(fabs(k[c]) <= DBL_MAX);
+    }
+    return !bad;
+}
+
+// Ends at a stage that is not finite: f is never asked for where x is not.
 static inline sprag_result take_step(const tableau *t, const sprag_field *field, double *memory,
                                      double step, const double *y, const double *f, double *y1,
                                      double *f1, double *error)
@@ -100,6 +113,10 @@ static inline sprag_result take_step(const tableau *t, const sprag_field *field,
     for (int i = 0; i < STAGES - 1; i++) {
         combine(n, i + 1, t->a[i], k, y, step, y1);
         field->value(field->data, y1, k + (i + 1) * n);
+        if (!is_finite(n, k + (i + 1) * n)) {
+            y1[0] = NAN;
+            return SPRAG_OK;
+        }
     }
     set_dense_output(t, n, k, step, y, y1, memory + STAGES * n, error);
     memcpy(f1, k + (STAGES - 1) * n, (size_t)n * sizeof *k);

@@ -244,6 +244,7 @@ END_TEST
 
 static void nan_field(void *user, const double *x, const double *label, double *f)
 {
+    ck_assert_msg(isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]), "x is always finite");
     order_field(user, x, label, f);
     f[2] = x[0] > *(const double *)user ? NAN : f[2];
 }
