@@ -112,7 +112,7 @@ static void part_levers(sprag_contact *to, dJointID joint, const ode_state *cons
     double square = rate * rate + 4 * slant * to->gap;
     if (rate > 0 && square > 0) {
         double t = 2 * to->gap / (rate + sqrt(square));
-        add_scaled(to->arm[second], t < step ? t : step, d, 3);
+        add_scaled(to->arm[second], fmin(t, step), d, 3);
     }
 }
 
@@ -132,15 +132,13 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     int mode = surface->mode;
     double erp = positive(mode & dContactSoftERP ? surface->soft_erp : setting->erp);
     to->erp = isfinite(erp) ? erp : 0;
-    double share = erp / ERP_FULL_SOFTENING;
     bool ahead = gap && to->gap > REACHED;
-    to->softening = ahead ? 0 : share < 1 ? share : 1;
+    to->softening = ahead ? 0 : fmin(erp / ERP_FULL_SOFTENING, 1);
     to->stiffness = ahead ? 0 : to->stiffness;
     double depth = positive(-to->gap - setting->surface_layer);
     double motion = read->velocity_normal;
     double rate = ahead ? -to->gap / setting->step : erp / setting->step * depth;
-    double wanted = rate + motion;
-    to->bias = wanted < setting->correcting_velocity ? wanted : setting->correcting_velocity;
+    to->bias = fmin(rate + motion, setting->correcting_velocity);
     to->compliance = read->compliance;
     if (mode & dContactBounce && surface->bounce_vel >= 0) {
         double approach = approach_of(to, gap, setting->step, motion - separation_speed(to, state));

@@ -193,11 +193,31 @@ START_TEST(bounds_have_all_triangles)
 }
 END_TEST
 
+// The largest side, on each axis, of the geom that has the smaller one.
+START_TEST(sizes_are_the_largest_sides)
+{
+    static const double side[] = {1, 4, 2, 1, 4};
+    for (int k = 0; k < 3; k++) {
+        dGeomID box = dCreateBox(NULL, side[k], side[k + 1], side[k + 2]);
+        dGeomSetPosition(box, 20, 30, -40);
+        for (int i = 0; i < 2; i++) {
+            dGeomID ball = dCreateSphere(NULL, i ? 1.5 : 2.5);
+            dGeomSetPosition(ball, -20, 50, 70);
+            ck_assert_double_eq(sprag_ode_size_of_smaller(box, ball), i ? 3 : 4);
+            ck_assert_double_eq(sprag_ode_size_of_smaller(ball, box), i ? 3 : 4);
+            dGeomDestroy(ball);
+        }
+        dGeomDestroy(box);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("collide within");
     ADD_TESTS_WITH(suite, "all", start, stop, {blocks_of_inward_triangles_are_solids, 1},
                    {long_rods_are_not_within_a_block, 1},
-                   {boxes_touch_flat_meshes_at_their_corners, 1}, {bounds_have_all_triangles, 1});
+                   {boxes_touch_flat_meshes_at_their_corners, 1}, {bounds_have_all_triangles, 1},
+                   {sizes_are_the_largest_sides, 1});
     return run_suite(suite);
 }
