@@ -104,6 +104,22 @@ list_sites() {
         }
         return out
     }
+    # a < b ? a : b, or the greater: of two that are equal, either is.
+    function picks(line, at,   before, x, y, behind) {
+        before = substr(line, 1, at - 2)
+        behind = substr(line, at + 2)
+        if (!match(before, /[^ (]+$/)) { return 0 }
+        x = substr(before, RSTART)
+        before = substr(before, 1, RSTART - 1)
+        match(behind, /^[^ ]*/)
+        y = substr(behind, 1, RLENGTH)
+        behind = substr(behind, RLENGTH + 1)
+        if (before !~ /(^|\(|[=,:?&|] |return ) *$/) { return 0 }
+        return ends(behind, " ? " x " : " y) || ends(behind, " ? " y " : " x)
+    }
+    function ends(text, start) {
+        return index(text, start) == 1 && substr(text, length(start) + 1) ~ /^($|[;,)}])/
+    }
     function site(at, old, new) { print FILENAME ":" FNR ":" at ":" old ":" new }
     FNR == 1 { directive = 0 }
     /^#/ || directive { directive = /\\$/; next }
@@ -127,9 +143,11 @@ list_sites() {
                 site(at, substr(rest, 1, 1), "")
             } else if (match(rest, /^[-+*\/<>=!&|]+/)) {
                 operator = substr(rest, 1, RLENGTH)
-                if (before == " " && (substr(rest, RLENGTH + 1) ~ /^( |$)/) && operator in becomes) {
+                if (before == " " && (substr(rest, RLENGTH + 1) ~ /^( |$)/) && operator in becomes &&
+                    !(operator ~ /^[<>]$/ && picks(line, at))) {
                     site(at, operator, becomes[operator])
                 }
+                RLENGTH = length(operator)
             } else { RLENGTH = 1 }
             at += RLENGTH
         }
