@@ -51,6 +51,21 @@ static int holding_rows_of(dJointID joint)
     }
 }
 
+// Its first three rows hold a point.
+static bool holds_point(dJointID joint)
+{
+    switch ((int)dJointGetType(joint)) {
+    case dJointTypeBall:
+    case dJointTypeHinge:
+    case dJointTypeUniversal:
+    case dJointTypeHinge2:
+    case dJointTypeFixed:
+        return true;
+    default:
+        return false;
+    }
+}
+
 // A stop has a row while it is passed by, and pushes one way.
 static bool is_stop(const sprag_row *row)
 {
@@ -101,6 +116,7 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
         row->lo = lo_hi[2 * k];
         row->hi = lo_hi[2 * k + 1];
         row->guess = row->length = 0;
+        row->holds_point = k == 0 && holds_point(joint);
         if (warm_start) {
             row->guess =
                 sprag_ode_warm_start_row(warm_start, joint, good, mending ? &mending[good] : NULL);

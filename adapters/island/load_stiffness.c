@@ -51,16 +51,6 @@ static bool is_zero(const double e[3])
     return e[0] == 0 && e[1] == 0 && e[2] == 0;
 }
 
-void sprag_ode_lever_of_rows(const sprag_row *row, int side, double r[3])
-{
-    double x = 0, y = 0, z = 0;
-    for (int i = 0; i < 3; i++) {
-        const double *e = row[i].jacobian[side], *m = e + 3;
-        x += e[1] * m[2], y += e[2] * m[0], z += e[0] * m[1];
-    }
-    r[0] = x, r[1] = y, r[2] = z;
-}
-
 // The sum of e x (r x e) is r + (n.r) n for two of normal n.
 static void find_lever_of_two(const double *a, const double *b, double r[3])
 {
@@ -107,7 +97,7 @@ static bool find_levers(const ode_problem *pulled, ode_loaded_joint *joint)
     for (int side = 0; side < 2; side++) {
         double *r = joint->lever[side];
         if (joint->linear == 3) {
-            sprag_ode_lever_of_rows(row, side, r);
+            sprag_rows_lever(row, side, r);
         } else if (joint->linear == 2) {
             find_lever_of_two(row[0].jacobian[side], row[1].jacobian[side], r);
         } else {

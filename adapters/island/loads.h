@@ -96,10 +96,6 @@ static inline double sprag_ode_rate(const ode_problem *pulled, const sprag_row *
     return sum;
 }
 
-// The lever r (m) of a joint's anchor on the body of a side, from three rows with Jacobians e and
-// r x e: the vectors e are at right angles, so the matrix of r x is the sum of (r x e) e'.
-void sprag_ode_lever_of_rows(const sprag_row *row, int side, double r[3]);
-
 // ---- load_inertia.c
 
 // Adds inertia to the bodies that need it by their loads.

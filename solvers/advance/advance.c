@@ -32,6 +32,7 @@ static bool take_scratch(advance_run *run)
     run->attempt.velocity = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.velocity);
     run->attempt.flies = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->attempt.lag = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.lag);
+    run->attempt.chords = SPRAG_TAKE(scratch, frame->bodies, advance_chords);
     run->attempt.axis = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.axis);
     run->push.velocity = SPRAG_TAKE(scratch, frame->bodies, *run->push.velocity);
     run->work.pair = SPRAG_TAKE(scratch, frame->pairs, int);

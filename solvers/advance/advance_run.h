@@ -96,6 +96,12 @@ typedef struct advance_push {
                            // alone; -1: not solved yet
 } advance_push;
 
+// J, of the rows of an assembly that bring in nothing of their own.
+typedef struct advance_chords {
+    double work;  // of their forces
+    double ahead; // the part of it by which they ask for chords
+} advance_chords;
+
 // An attempt at the sub-step of a given length: the solved velocities and how long they are safe.
 typedef struct advance_attempt {
     // asked of the solve, by plan.c and coarse.c:
@@ -103,13 +109,14 @@ typedef struct advance_attempt {
     bool has_guess;   // velocity is that of another attempt at this sub-step
     bool ignore_dips; // contacts ask for no speed to make up for curved motion
     // by solve.c:
-    double (*velocity)[6]; // m/s, rad/s, bodies, at the end of the sub-step
-    bool failed;           // no solution: the bodies keep their velocities, without impulses
-    bool *flies;           // bodies that nothing holds; by flight.c
-    double (*lag)[6];      // m/s, rad/s, by which these and spinning ones move slower than
-                           // `velocity`, which they have at the end; likewise and by spinners.c
-    double (*axis)[3];     // of bodies that spin fast, unit; 0: of others; by spinners.c
-    sprag_motion *motion;  // bodies; velocity less lag, and push, as certified
+    double (*velocity)[6];  // m/s, rad/s, bodies, at the end of the sub-step
+    bool failed;            // no solution: the bodies keep their velocities, without impulses
+    bool *flies;            // bodies that nothing holds; by flight.c
+    double (*lag)[6];       // m/s, rad/s, by which these and spinning ones move slower than
+                            // `velocity`, which they have at the end; likewise and by spinners.c
+    advance_chords *chords; // of assemblies, at their first bodies; by chords.c
+    double (*axis)[3];      // of bodies that spin fast, unit; 0: of others; by spinners.c
+    sprag_motion *motion;   // bodies; velocity less lag, and push, as certified
     // by pairs.c and plan.c:
     double safe;   // s, for which all pairs stay apart
     int blocking;  // pair that bounds it, -1: none

@@ -11,7 +11,7 @@ typedef struct advance_problem { // in the scratch of the solve
     sprag_softness soft;
     sprag_body *body;
     sprag_contact *contact;
-    sprag_row *row; // the run's, with room for more behind them; NULL: there are no more
+    sprag_row *row; // the run's, with room for more behind them
     struct {        // by impact.c
         bool acts;
         double *row_force;        // N, N m, impulses over the sub-step
@@ -83,6 +83,14 @@ void advance_turn_with_axes(advance_run *run);
 // Adds inertia to bodies, and rows to the problem, where a group settles.
 void advance_hold_loads(const advance_run *run, advance_problem *p);
 
+// ---- chords.c
+
+// Makes rows that hold a point hold it where its chords end.
+void advance_hold_on_chords(const advance_run *run, const advance_problem *p);
+
+// After the solve: sets the attempt's chords.
+void advance_weigh_chords(advance_run *run, const advance_problem *p);
+
 // ---- projection.c
 
 // A problem of rates: bodies change their velocities at once, without forces. The body velocities
@@ -97,6 +105,9 @@ typedef struct advance_rates { // in the scratch of the solve
 
 bool advance_take_rates(advance_run *run, int contacts, advance_rates *r); // false: no memory
 void advance_start_rates(advance_rates *r, int body, const double v[6]);
+
+// J v of a row. velocity: of the first body; those of the others are so many bytes apart.
+double advance_row_rate(const sprag_row *row, const double *velocity, size_t bytes);
 
 // Sets the joint rows and, as the first contacts, the given ones, which keep the rates that they
 // have.

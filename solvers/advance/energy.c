@@ -3,8 +3,8 @@
 // are lifted without losing speed. Bodies that touch each other, or may, pay together: they all get
 // slower by the same share, so that contacts stay closed; unless something that no force moves
 // holds them, about the motion of their centre of mass. Where joints, kinematic bodies or moving
-// surfaces do work, nothing is taken back. The push that ends overlaps counts neither as speed nor
-// as work.
+// surfaces do work, nothing of that is taken back, but what joints win by their chords (chords.c).
+// The push that ends overlaps counts neither as speed nor as work.
 #include <math.h>
 #include <string.h>
 
@@ -34,6 +34,12 @@ static cluster *cluster_of(const advance_run *run, int body)
     return &run->energy.cluster[sprag_leader_of(run->energy.leader, body)];
 }
 
+// Does no force move it?
+static bool stays(const advance_run *run, int body)
+{
+    return body == SPRAG_STATIC || !(run->frame->body[body].mass > 0);
+}
+
 // Two bodies touch, or a joint connects them.
 static void connect(advance_run *run, const int body[2], bool driven)
 {
@@ -41,7 +47,7 @@ static void connect(advance_run *run, const int body[2], bool driven)
         if (body[side] != SPRAG_STATIC) {
             cluster *c = &run->energy.cluster[body[side]];
             c->driven |= driven;
-            c->held |= body[!side] == SPRAG_STATIC || !(run->frame->body[body[!side]].mass > 0);
+            c->held |= stays(run, body[!side]);
         }
     }
     if (body[0] != SPRAG_STATIC && body[1] != SPRAG_STATIC) {
@@ -162,14 +168,10 @@ bool advance_is_driven(const advance_run *run, int body)
     return cluster_of(run, body)->driven;
 }
 
-void advance_limit_energy(advance_run *run)
+// All bodies of a cluster get slower by the same share.
+static void take_gain(advance_run *run)
 {
     static const double slight = 1e-14; // rounding of the energy
-    for (int i = 0; i < run->frame->bodies; i++) {
-        const sprag_mover *mover = &run->frame->body[i];
-        sprag_mover_inertia(mover, run->inertia[i]);
-        add_body(run, i, mover->velocity, kinetic(run, i, mover->velocity), run->energy.before[i]);
-    }
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *mover = &run->frame->body[i];
         const cluster *c = cluster_of(run, i);
@@ -183,5 +185,44 @@ void advance_limit_energy(advance_run *run)
             double still = k < 3 ? centre[k] : 0;
             mover->velocity[k] = still + share * (mover->velocity[k] - still);
         }
+    }
+}
+
+// Makes clusters of assemblies, with what their joints win by chords. false: nothing.
+static bool set_assemblies(advance_run *run)
+{
+    bool any = false;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const advance_chords *chords = &run->attempt.chords[i];
+        run->energy.leader[i] = run->assembly[i];
+        run->energy.cluster[i] = (cluster){.gain = fmax(0, fmin(chords->work, chords->ahead))};
+        any |= run->energy.cluster[i].gain > 0;
+    }
+    for (int i = 0; i < run->rows.count && any; i++) {
+        const int *body = run->rows.row[i].body;
+        for (int side = 0; side < 2; side++) {
+            if (body[side] != SPRAG_STATIC && stays(run, body[!side])) {
+                cluster_of(run, body[side])->held = true;
+            }
+        }
+    }
+    for (int i = 0; i < run->frame->bodies && any; i++) {
+        const sprag_mover *mover = &run->frame->body[i];
+        const double after = kinetic(run, i, mover->velocity);
+        add_body(run, i, mover->velocity, after, after);
+    }
+    return any;
+}
+
+void advance_limit_energy(advance_run *run)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const sprag_mover *mover = &run->frame->body[i];
+        sprag_mover_inertia(mover, run->inertia[i]);
+        add_body(run, i, mover->velocity, kinetic(run, i, mover->velocity), run->energy.before[i]);
+    }
+    take_gain(run);
+    if (run->rows.count > 0 && set_assemblies(run)) {
+        take_gain(run);
     }
 }

@@ -38,6 +38,18 @@ void advance_start_rates(advance_rates *r, int body, const double v[6])
     memcpy(r->body[body].free_velocity, v, sizeof r->body[body].free_velocity);
 }
 
+double advance_row_rate(const sprag_row *row, const double *velocity, size_t bytes)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        if (row->body[side] != SPRAG_STATIC) {
+            const char *of = (const char *)velocity + (size_t)row->body[side] * bytes;
+            sum += dot6(row->jacobian[side], (const void *)of);
+        }
+    }
+    return sum;
+}
+
 void advance_keep_rates(const advance_run *run, advance_rates *r)
 {
     r->problem.contacts = r->problem.rows = 0;
@@ -53,12 +65,8 @@ void advance_keep_rates(const advance_run *run, advance_rates *r)
     for (int i = 0; i < run->rows.count; i++) {
         sprag_row *row = &r->row[r->problem.rows++];
         *row = run->rows.row[i];
-        row->bias = row->guess = 0;
-        for (int side = 0; side < 2; side++) {
-            if (row->body[side] != SPRAG_STATIC) {
-                row->bias += dot6(row->jacobian[side], r->body[row->body[side]].velocity);
-            }
-        }
+        row->guess = 0;
+        row->bias = advance_row_rate(row, r->body->velocity, sizeof *r->body);
         row->lo = isinf(row->lo) ? row->lo : 0;
         row->hi = isinf(row->hi) ? row->hi : 0;
     }

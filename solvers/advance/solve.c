@@ -24,11 +24,11 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
     p->solution.velocity = SPRAG_TAKE_RAW(scratch, frame->bodies, *p->solution.velocity);
     p->solution.contact_force = SPRAG_TAKE_RAW(scratch, contacts, *p->solution.contact_force);
     p->solution.row_force = SPRAG_TAKE(scratch, rows, double);
-    p->row = rows > run->rows.count ? SPRAG_TAKE(scratch, rows, sprag_row) : NULL;
+    p->row = SPRAG_TAKE_RAW(scratch, rows, sprag_row);
     if (scratch->failed) {
         return false;
     }
-    if (p->row && run->rows.count) {
+    if (run->rows.count) {
         memcpy(p->row, run->rows.row, (size_t)run->rows.count * sizeof *p->row);
     }
     p->problem = (sprag_problem){.step = step,
@@ -37,7 +37,7 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
                                  .rows = run->rows.count,
                                  .body = p->body,
                                  .contact = p->contact,
-                                 .row = p->row ? p->row : run->rows.row};
+                                 .row = p->row};
     return true;
 }
 
@@ -230,13 +230,12 @@ static sprag_result solve_capped(advance_run *run, advance_problem *p)
     while (result == SPRAG_OK && run->work_left > 0 && advance_choose_friction(run, p)) {
         result = solve_once(run, p, &stats);
     }
-    for (int i = 0;
-         i <= ADVANCE_CAP_ROWS && p->row && result == SPRAG_OK && cap_turning(run, p, i > 0); i++) {
+    for (int i = 0; i <= ADVANCE_CAP_ROWS && result == SPRAG_OK && cap_turning(run, p, i > 0);
+         i++) {
         result = solve_once(run, p, &stats);
     }
-    p->problem.row = run->rows.row;
     p->problem.rows = run->rows.count;
-    if (result == SPRAG_OK && p->row) {
+    if (result == SPRAG_OK) {
         scale_turning(run, p->solution.velocity);
     }
     run->stats->solve = stats;
@@ -300,6 +299,7 @@ sprag_result advance_solve(advance_run *run, double step)
         sprag_contact_on_chords(&p.contact[i], p.body, step, true);
     }
     advance_spin(run, &p);
+    advance_hold_on_chords(run, &p);
     advance_hold_loads(run, &p);
     advance_start_friction(run, &p);
     result = solve_capped(run, &p);
@@ -308,6 +308,7 @@ sprag_result advance_solve(advance_run *run, double step)
     }
     take_result(run, &p, result);
     keep_solution(run, &p);
+    advance_weigh_chords(run, &p);
     advance_set_flight(run, &p);
     advance_turn_with_axes(run);
     if (run->calls->disturb) {

@@ -1,9 +1,8 @@
-// Sub-steps of bodies that joints swing. The centre of such a body moves along the tangent in a
-// sub-step while the body turns, and where that is far the error of the joint, which is mended in
-// any direction, brings in energy; and joints under load are stiff (loads.c). Likewise a body that
-// turns on a contact: the speed that makes up for its curved motion (dip) turns it faster, and the
-// next dip is larger. What that gains is taken back (energy.c), except where a kinematic body
-// moves.
+// Sub-steps of bodies that joints swing. Such a body turns about the joint by its turn before the
+// sub-step (chords.c), and where it turns far, any error of that is large; and joints under load
+// are stiff (loads.c). Likewise a body that turns on a contact: the speed that makes up for its
+// curved motion (dip) turns it faster, and the next dip is larger. What that gains is taken back
+// (energy.c), except where a kinematic body moves.
 #include <math.h>
 
 #include "advance_run.h"

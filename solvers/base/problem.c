@@ -237,14 +237,19 @@ typedef struct chord {
 // A step that turns bodies by the angle h w leads a point at r from the centre by h (a w x r + b h
 // w x (w x r)), a = sin(h w) / (h w), b = (1 - cos(h w)) / (h w)^2; by Cayley's map, as ODE turns
 // bodies, a = 1 / (1 + (h w / 2)^2), b = a / 2.
-static void set_bend(const double w[3], const double turned[3], double step, bool by_angle,
-                     double bend[3])
+void sprag_bend(const double w[3], const double arm[3], double step, bool by_angle, double bend[3])
 {
+    double turned[3];
     const double square = 0.25 * step * step * dot3(w, w), half = sqrt(square);
     const double sine = half > 0 ? sin(half) / half : 1;
     const double share = by_angle ? 1 : 1 / (1 + square); // of both terms below
     const double inwards = by_angle ? 0.5 * step * sine * sine : 0.5 * step;
     const double lost = by_angle ? 1 - sine * cos(half) : square;
+    if (!isfinite(square * square)) { // such a turn ends anywhere
+        memset(bend, 0, 3 * sizeof *bend);
+        return;
+    }
+    cross3(w, arm, turned);
     cross3(w, turned, bend);
     for (int k = 0; k < 3; k++) {
         bend[k] = share * (inwards * bend[k] - lost * turned[k]);
@@ -290,7 +295,7 @@ static bool chord_of(const sprag_contact *contact, const sprag_body *body, doubl
     }
     subtract3(contact->arm[0], contact->arm[1], between);
     cross3(w, between, c->turned);
-    set_bend(w, c->turned, step, mixed || of[0]->by_angle, c->bend);
+    sprag_bend(w, between, step, mixed || of[0]->by_angle, c->bend);
     if (mixed) {
         add_cayley(w, contact->arm[cayley], cayley, step, c->bend);
     }
@@ -344,4 +349,14 @@ void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, dou
         contact->bias -= gaps_count ? fmax(0, opens) : opens;
         contact->recovery = drives ? contact->recovery : fmax(0, contact->bias);
     }
+}
+
+void sprag_rows_lever(const sprag_row *row, int side, double lever[3])
+{
+    double x = 0, y = 0, z = 0;
+    for (int i = 0; i < 3; i++) {
+        const double *e = row[i].jacobian[side], *m = e + 3;
+        x += e[1] * m[2], y += e[2] * m[0], z += e[0] * m[1];
+    }
+    lever[0] = x, lever[1] = y, lever[2] = z;
 }

@@ -75,8 +75,9 @@ typedef struct sprag_row {
     double compliance; // m/s per N, rad/s per N m
     double lo, hi;     // N, N m; may be infinite
     double guess;      // N, N m, expected force, from the last step
-    double length; // m, between the points whose distance it keeps; 0: it keeps another quantity
-    bool drives;   // it may bring in energy, as a motor does; for the caller's accounts
+    double length;    // m, between the points whose distance it keeps; 0: it keeps another quantity
+    bool drives;      // it may bring in energy, as a motor does; for the caller's accounts
+    bool holds_point; // it and the two behind it hold a point: across one another, unit vectors
 } sprag_row;
 
 typedef struct sprag_problem {
@@ -117,6 +118,10 @@ void sprag_contact_wrench(const sprag_contact *contact, const double force[6], d
 void sprag_contact_velocity(const sprag_contact *contact, const double *velocity, size_t bytes,
                             double u[3]);
 
+// m/s, by which the chord that a point of a body goes in a step (s) differs from its tangent w x
+// arm. by_angle: of the body.
+void sprag_bend(const double w[3], const double arm[3], double step, bool by_angle, double bend[3]);
+
 // Friction against slip from the chords that the contact's points go in a step (s), and not from
 // the tangents: a body that rests on one that turns would go outwards at h w^2 r / 2 otherwise, h
 // being the step and r the distance of the bodies. body: of the problem, with the velocities before
@@ -129,6 +134,10 @@ void sprag_contact_slide_on_chords(sprag_contact *contact, const sprag_body *bod
 // to slide.velocity and bias, and sets recovery.
 void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, double step,
                              bool gaps_count);
+
+// The lever r (m) from the centre of a body to the point that three rows hold. Their Jacobians are
+// e and r x e with vectors e at right angles, so the matrix of r x is the sum of (r x e) e'.
+void sprag_rows_lever(const sprag_row *row, int side, double lever[3]);
 
 // Do its bodies move on one another by less than `most` (m/s) before the step? What rolls does not
 // rest, what lies on a moving surface does.

@@ -164,27 +164,28 @@ TYPE(piston, dJointTypePiston)
 TYPE(dball, dJointTypeDBall)
 TYPE(dhinge, dJointTypeDHinge)
 
-#define ROW(words, name, ess)                                                                      \
+#define ROW(words, name, ess, advance)                                                             \
     {                                                                                              \
         words, name, name##_in_time,                                                               \
         {                                                                                          \
-            AS_STOCK, ess, AS_STOCK                                                                \
+            AS_STOCK, ess, advance                                                                 \
         }                                                                                          \
     }
 
 const support_row support_joints[] = {
-    ROW("ball", ball, EXACT),
-    ROW("hinge", hinge, EXACT),
-    ROW("slider", slider, EXACT),
-    ROW("universal", universal, EXACT),
-    ROW("hinge2", hinge2, EXACT),
-    ROW("fixed", fixed, EXACT),
+    ROW("ball", ball, EXACT, NEARER(0.004, CIRCLES)),
+    ROW("hinge", hinge, EXACT, NEAR(0.004, "of order 1, as stock's")),
+    ROW("slider", slider, EXACT, AS_STOCK),
+    ROW("universal", universal, EXACT, NEARER(0.02, CIRCLES)),
+    ROW("hinge2", hinge2, EXACT, NEARER(0.004, CIRCLES)),
+    ROW("fixed", fixed, EXACT, NEAR(0.006, "of order 1, as stock's")),
     {"null", null, null_in_time, {AS_STOCK, EXACT, NEAR(2e-7, "torques act in halves")}},
-    ROW("plane2D", plane2d, EXACT),
-    ROW("PR", pr, EXACT),
-    ROW("PU", pu, NEAR(0.06, "in continuous time; ODE's rows let its anchors part, as in stock")),
-    ROW("piston", piston, EXACT),
-    ROW("DBall", dball, EXACT),
-    ROW("DHinge", dhinge, EXACT),
+    ROW("plane2D", plane2d, EXACT, AS_STOCK),
+    ROW("PR", pr, EXACT, AS_STOCK),
+    ROW("PU", pu, NEAR(0.06, "in continuous time; ODE's rows let its anchors part, as in stock"),
+        AS_STOCK),
+    ROW("piston", piston, EXACT, AS_STOCK),
+    ROW("DBall", dball, EXACT, AS_STOCK),
+    ROW("DHinge", dhinge, EXACT, AS_STOCK),
     {0},
 };

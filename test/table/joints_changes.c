@@ -235,11 +235,14 @@ static void descents(support_run *run)
 
 const support_row support_joint_changes[] = {
     {"feedback at rest", feedback_at_rest, feedback_at_rest_expected, {EXACT, EXACT, EXACT}},
-    {"feedback in motion", feedback, feedback_in_time, {AS_STOCK, CONTINUOUS, AS_STOCK}},
+    {"feedback in motion",
+     feedback,
+     feedback_in_time,
+     {AS_STOCK, CONTINUOUS, NEARER(0.03, CIRCLES)}},
     {"feedback in motion and error",
      feedback_between,
      NULL,
-     {AS_STOCK, AS_IT_GOES(0.06), AS_STOCK}},
+     {AS_STOCK, AS_IT_GOES(0.06), NEAR(0.001, CIRCLES)}},
     {"feedback of motors and stops",
      feedback_of_motors,
      NULL,
@@ -248,7 +251,7 @@ const support_row support_joint_changes[] = {
                   "of the end of the step, with the motor's force at a stop, which ODE leaves out; "
                   "AMotors as `stribeck`, with a message",
                   "joints"),
-      AS_STOCK}},
+      NEAR(0.003, CIRCLES)}},
     {"broken by feedback", breaks, breaks_expected, {EXACT, EXACT, EXACT}},
     {"disabled and enabled",
      disabled,

@@ -107,7 +107,7 @@ static inline dJointID hold(dWorldID world, int type, dBodyID body)
 
 // ---- joints with others
 
-#define FLYING(to) NEAR(to, "bodies without joints fly exactly, others as in stock")
+#define FLYING(to) NEAR(to, "bodies without joints fly exactly, " CIRCLES)
 #define CONTINUOUS NEAR(1e-8, "in continuous time")
 #define AS_IT_GOES(to) NEAR(to, "in continuous time; errors decay as in stock")
 

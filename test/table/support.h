@@ -49,6 +49,7 @@ typedef enum support_kind {
     SUPPORT_AS_STOCK,
     SUPPORT_EXACT,
     SUPPORT_NEAR,
+    SUPPORT_NEARER,
     SUPPORT_AS_STRIBECK,
     SUPPORT_REFUSED,
 } support_kind;
@@ -87,6 +88,11 @@ typedef struct support_cell {
 #define NEAR_SAYING(to, words, piece)                                                              \
     {                                                                                              \
         .kind = SUPPORT_NEAR, .within = (to), .how = (words), .says = (piece)                      \
+    }
+// Within that of the right values, and nearer to them than stock's; for rows that have them.
+#define NEARER(to, words)                                                                          \
+    {                                                                                              \
+        .kind = SUPPORT_NEARER, .within = (to), .how = (words)                                     \
     }
 // The implicit step's values to 1e-9, and a message with this piece.
 #define AS_STRIBECK(piece)                                                                         \

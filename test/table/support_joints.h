@@ -37,4 +37,6 @@ void support_open_pair(const support_scene *scene, pair *p, const joint_kind *ki
 void support_load_and_step(const support_scene *scene, pair *p, int steps, int pieces);
 void support_report_pair(support_run *run, const pair *p);
 
+#define CIRCLES "points of joints stay on their circles"
+
 #endif

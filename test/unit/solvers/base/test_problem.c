@@ -3,6 +3,7 @@
 #include <check.h>
 #include <stddef.h>
 
+#include "linalg.h"
 #include "problems.h"
 #include "scratch.h"
 #include "suite.h"
@@ -368,6 +369,49 @@ START_TEST(a_turn_opens_contacts_of_what_goes_with_it)
 }
 END_TEST
 
+// By angle and by Cayley's map, against quaternions of both.
+START_TEST(a_bend_ends_on_the_circle)
+{
+    const double step = 0.01, w[3] = {30, -70, 40}, arm[3] = {0.2, 0.5, -0.3};
+    const double half = 0.5 * step * norm3(w);
+    for (int by_angle = 0; by_angle < 2; by_angle++) {
+        const double angle = by_angle ? half : atan(half);
+        double bend[3], turned[3], twice[3], q[3] = {0, 0, 0};
+        add_scaled(q, sin(angle) / norm3(w), w, 3);
+        cross3(q, arm, turned); // arm + 2 cos(angle) q x arm + 2 q x (q x arm)
+        cross3(q, turned, twice);
+        sprag_bend(w, arm, step, by_angle, bend);
+        double tangent[3];
+        cross3(w, arm, tangent);
+        for (int k = 0; k < 3; k++) {
+            double way = 2 * cos(angle) * turned[k] + 2 * twice[k];
+            ck_assert_double_eq_tol(step * (tangent[k] + bend[k]), way, 1e-14);
+        }
+    }
+    double bend[3];
+    sprag_bend((double[]){1e200, 0, 0}, arm, step, true, bend);
+    ck_assert_double_eq(norm3(bend), 0);
+}
+END_TEST
+
+START_TEST(three_rows_have_a_lever)
+{
+    static const double e[3][3] = {{0.6, 0, 0.8}, {0, 1, 0}, {-0.8, 0, 0.6}}, r[3] = {2, -3, 5};
+    sprag_row row[3] = {{.bias = 0}};
+    double lever[3];
+    for (int side = 0; side < 2; side++) {
+        for (int i = 0; i < 3; i++) {
+            add_scaled(row[i].jacobian[side], side ? -1 : 1, e[i], 3);
+            cross3(r, row[i].jacobian[side], row[i].jacobian[side] + 3);
+        }
+        sprag_rows_lever(row, side, lever);
+        for (int k = 0; k < 3; k++) {
+            ck_assert_double_eq_tol(lever[k], r[k], 1e-14);
+        }
+    }
+}
+END_TEST
+
 // Of bodies whose centres are as good as one, too, and of turns of any speed.
 START_TEST(chords_are_finite)
 {
@@ -515,7 +559,7 @@ int main(void)
               {wrench_has_the_power_of_the_force, 10});
     ADD_TESTS(suite, "rest", {what_does_not_move_on_another_rests, COUNT(motions)});
     ADD_TESTS(suite, "chords", {a_turn_opens_contacts_of_what_goes_with_it, 1},
-              {chords_are_finite, 1});
+              {chords_are_finite, 1}, {a_bend_ends_on_the_circle, 1}, {three_rows_have_a_lever, 1});
     ADD_TESTS_WITH(suite, "scratch", NULL, free_scratch, {scratch_is_aligned_zeroed_and_apart, 1},
                    {scratch_joins_its_chunks_and_stops_growing, 1},
                    {scratch_keeps_what_was_taken_when_it_grows, 1},
