@@ -241,7 +241,7 @@ void sprag_bend(const double w[3], const double arm[3], double step, bool by_ang
 {
     double turned[3];
     const double square = 0.25 * step * step * dot3(w, w), half = sqrt(square);
-    const double sine = half > 0 ? sin(half) / half : 1;
+    const double sine = by_angle && half > 0 ? sin(half) / half : 1;
     const double share = by_angle ? 1 : 1 / (1 + square); // of both terms below
     const double inwards = by_angle ? 0.5 * step * sine * sine : 0.5 * step;
     const double lost = by_angle ? 1 - sine * cos(half) : square;
