@@ -121,6 +121,7 @@ typedef struct island {
     bool goes_on;    // near rest, and a direct method solved it last
     bool free;       // pays for no failures
     bool known_pays; // known forces do not wait for their account
+    double update;   // work of an update of the direct methods, by the last one and the laws now
     double most;     // work of a direct method where it is not likely to pay
     // so far
     bool known_first;                // known forces went before the sweeps
@@ -356,6 +357,7 @@ static island describe_island(const sprag_problem *problem, const sprag_stribeck
 {
     island b = {problem, options, best, stats, memory, .moving = count_moving(problem)};
     const double updates = options->direct_work;
+    const int laws = problem->contacts + problem->rows;
     b.joined = problem->rows > 0;
     b.alone = b.moving == 1 && problem->contacts > 1 && !b.joined;
     b.trees = !b.joined && contacts_form_trees(problem, b.moving);
@@ -363,9 +365,10 @@ static island describe_island(const sprag_problem *problem, const sprag_stribeck
     b.near = is_near_rest(problem, NULL);
     b.goes_on = b.near && memory->last != SPRAG_STRATEGY_NONE &&
                 memory->last != SPRAG_STRATEGY_GAUSS_SEIDEL;
-    b.free = (options->exact || b.joined) && memory->update <= updates;
+    b.update = fmax(memory->update, STRIBECK_UPDATE_WORK * laws); // the island may have grown
+    b.free = (options->exact || b.joined) && b.update <= updates;
     b.known_pays = updates > 0 && (options->exact || b.free || memory->known >= 0);
-    b.most = STRIBECK_AFFORDABLE_SWEEPS * (problem->contacts + problem->rows);
+    b.most = STRIBECK_AFFORDABLE_SWEEPS * laws;
     return b;
 }
 
@@ -444,9 +447,7 @@ static sprag_result finish_sweeps(island *b, sprag_result result)
         last = try_directly(b, newton | known, b->most, &b->known);
         b->solved = last == SPRAG_OK;
     }
-    const int laws = b->problem->contacts + b->problem->rows;
-    const double update = fmax(memory->update, STRIBECK_UPDATE_WORK * laws); // 0: not known
-    const double cost = STRIBECK_INTERIOR_LEAST * update;
+    const double cost = STRIBECK_INTERIOR_LEAST * b->update;
     const bool may = options->direct_work > 0 && (rests || exact) && b->stacked;
     const double share = may ? fmin(1, STRIBECK_GAP_SHARE * gap) : 0;
     memory->interior = fmin(cost, memory->interior + share * b->stats->sweep_work);

@@ -149,12 +149,40 @@ START_TEST(five_contacts_a_body_are_a_stack)
 }
 END_TEST
 
+// Cubes that slide, one of them held by a joint: as many as make a solve dear, or one less.
+static sprag_strategy strategy_of_cubes(int count, double update)
+{
+    sprag_memory memory = {.update = update};
+    sprag_stribeck_options options = sprag_stribeck_defaults();
+    options.exact = false;
+    options.memory = &memory;
+    open_scene(&s);
+    for (int b = 0; b < count; b++) {
+        s.body[add_cube(&s, 1)].velocity[0] = 1 + b;
+        stand(&s, b, SPRAG_STATIC, MU);
+    }
+    add_axis_row(&s, 0, 5);
+    fall(&s);
+    solve_with(&s, &options);
+    return s.stats.strategy;
+}
+
+// What an island took before others joined it tells nothing of what it takes now.
+START_TEST(an_island_that_has_grown_is_no_small_one)
+{
+    ck_assert_int_eq(strategy_of_cubes(9, 1), SPRAG_STRATEGY_NEWTON);
+    ck_assert_int_eq(strategy_of_cubes(9, 1000), SPRAG_STRATEGY_GAUSS_SEIDEL);
+    ck_assert_int_eq(strategy_of_cubes(10, 1), SPRAG_STRATEGY_GAUSS_SEIDEL);
+    ck_assert_int_eq(strategy_of_cubes(10, 1000), SPRAG_STRATEGY_GAUSS_SEIDEL);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("strategy");
     ADD_CASE(suite, "strategies", {easy_scenes_are_solved_directly, 1},
              {motorised_cube_moves_as_if_pushed, 1}, {continuation_agrees_with_direct, 1},
              {piles_reach_every_strategy, 1}, {motors_with_known_forces_take_two_updates, 1},
-             {five_contacts_a_body_are_a_stack, 2});
+             {five_contacts_a_body_are_a_stack, 2}, {an_island_that_has_grown_is_no_small_one, 1});
     return run_suite(suite);
 }
