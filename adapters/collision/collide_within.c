@@ -54,16 +54,16 @@ double sprag_ode_size_of_smaller(dGeomID a, dGeomID b)
 // for what is within it: it may be a drum.
 static bool is_turned(const ode_geom *mesh, const ode_geom *other)
 {
-    if (mesh->kind != ODE_GEOM_MESH || !mesh->mesh || !mesh->body || dBodyIsKinematic(mesh->body) ||
+    if (!mesh->mesh || !mesh->body || dBodyIsKinematic(mesh->body) ||
         !sprag_ode_mesh_is_inside_out(mesh->mesh)) {
         return false;
     }
     ode_geom of = *other;
-    double box[6], size = 0, way[3], middle[3], half[3];
+    double box[6], size = 0, way[3], middle[3], diagonal[3];
     bool in = true;
     sprag_ode_set_bounds(&of);
     sprag_ode_mesh_bounds(mesh->mesh, box);
-    subtract3(box + 3, box, half);
+    subtract3(box + 3, box, diagonal);
     for (int k = 0; k < 3; k++) {
         way[k] = 0.5 * (of.bounds[k] + of.bounds[k + 3]) - mesh->pose.position[k];
         size = fmax(size, of.bounds[k + 3] - of.bounds[k]);
@@ -72,7 +72,7 @@ static bool is_turned(const ode_geom *mesh, const ode_geom *other)
     for (int k = 0; k < 3; k++) {
         in &= middle[k] > box[k] && middle[k] < box[k + 3];
     }
-    return !(in && size < norm3(half));
+    return !(in && size < norm3(diagonal));
 }
 
 int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
@@ -94,9 +94,9 @@ int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGe
                       .reach = reach,
                       .together = POINT_TOLERANCE * sprag_ode_size_of_smaller(a, b)};
     const bool mesh[2] = {geom[0].kind == ODE_GEOM_MESH, geom[1].kind == ODE_GEOM_MESH};
-    if (!(mesh[0] != mesh[1]   ? sprag_ode_collide_mesh(&all, geom, mesh[1], most, any)
-          : mesh[0] && mesh[1] ? sprag_ode_collide_meshes(&all, geom, most, any)
-                               : collide_shapes(&all, geom)) ||
+    if (!(mesh[0] != mesh[1] ? sprag_ode_collide_mesh(&all, geom, mesh[1], most, any)
+          : mesh[0]          ? sprag_ode_collide_meshes(&all, geom, most, any)
+                             : collide_shapes(&all, geom)) ||
         scratch->failed) {
         return -1;
     }
