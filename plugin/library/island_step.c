@@ -86,6 +86,7 @@ static sprag_stribeck_options options_for(const step_context *c)
         options.exact = false;
         options.sweeps = effort == EFFORT_FAST ? iterations : BALANCED_SWEEPS;
         options.sweep_change = effort == EFFORT_FAST ? FAST_CHANGE : BALANCED_CHANGE;
+        options.hard_in_motion = HARD_IN_MOTION;
     }
     return options;
 }

@@ -21,6 +21,7 @@ sprag_stribeck_options sprag_stribeck_defaults(void)
                                     .exact = true,
                                     .sweeps = 500,
                                     .sweep_change = STRIBECK_SWEEP_TOLERANCE,
+                                    .hard_in_motion = INFINITY,
                                     .max_iterations = 25,
                                     .max_continuation = 150,
                                     .direct_work = 400};
@@ -436,7 +437,7 @@ static sprag_result finish_sweeps(island *b, sprag_result result)
     const sprag_stribeck_options *options = b->options;
     sprag_memory *memory = b->memory;
     const bool exact = options->exact, rests = left_near_rest(b->best);
-    const double hard = rests || exact ? STRIBECK_HARD : STRIBECK_HARD_IN_MOTION;
+    const double hard = rests || exact ? STRIBECK_HARD : options->hard_in_motion;
     const double found = b->best->stats.gap, gap = found / hard;
     const bool ends =
         !exact && b->best->stats.residual <= STRIBECK_FORCE_KNOWN * options->tolerance;

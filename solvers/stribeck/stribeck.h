@@ -29,14 +29,16 @@ typedef struct sprag_stribeck_options {
     double row_softness;       // the same of joint rows
     double friction_softness;  // and of friction
     // accuracy and effort
-    bool exact;           // direct methods go first, and work until one meets the tolerance;
-                          // otherwise they run where they are likely to pay (stribeck.c)
-    int sweeps;           // of Gauss-Seidel, at most; 0: none
-    double sweep_change;  // of the last sweep, relative to what the step changes, with which sweeps
-                          // end in motion, unless solves are exact
-    double tolerance;     // of the momentum residual, relative to the island's impulses
-    int max_iterations;   // Newton updates of newton and warm_newton
-    int max_continuation; // Newton updates of continuation
+    bool exact;          // direct methods go first, and work until one meets the tolerance;
+                         // otherwise they run where they are likely to pay (stribeck.c)
+    int sweeps;          // of Gauss-Seidel, at most; 0: none
+    double sweep_change; // of the last sweep, relative to what the step changes, with which sweeps
+                         // end in motion, unless solves are exact
+    double hard_in_motion; // gap of the sweeps' solution (stats.gap) from which the interior-point
+                           // method follows in motion, where bodies are stacked
+    double tolerance;      // of the momentum residual, relative to the island's impulses
+    int max_iterations;    // Newton updates of newton and warm_newton
+    int max_continuation;  // Newton updates of continuation
     double direct_work;  // largest factorization, in products of 6x6 blocks, for which exact solves
                          // end at a root, not near one; 0: sweeps alone, exact or not
     double settled_work; // largest factorization, in products of 6x6 blocks per contact and row,

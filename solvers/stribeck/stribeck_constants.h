@@ -103,12 +103,9 @@ enum { STRIBECK_AFFORDABLE_SWEEPS = 300 };
 // of balls and boxes it is below 0.3, in walls under 15 to 100 times a brick 0.8 to 50.
 // Smaller: towers take longer; larger: walls tremble at 1e-2 m/s for ever.
 static const double STRIBECK_HARD = 0.5;
-// The same in motion: where 1000 times what bears it lands the gap is 10 to 1000, in towers and
-// walls that fall mostly below 4. Smaller: what falls takes longer (3.3: a ball that hits a wall of
-// 200 bricks 1.14 times); larger: such a load throws out what bears it (20: in 11 of 192 stacks of
-// 4 to 8 cubes, 5: in 1). And the gap up to which the interior-point method sees what bears a load
-// at all. Larger (infinite): a cube under 1e300 kg leaves the world (test_step).
-static const double STRIBECK_HARD_IN_MOTION = 5, STRIBECK_LOST_IN_MOTION = 1e4;
+// In motion, the gap up to which the interior-point method sees what bears a load at all. Larger
+// (infinite): a cube under 1e300 kg leaves the world (test_step).
+static const double STRIBECK_LOST_IN_MOTION = 1e4;
 // Relative to the sweeps' work: what the interior-point method may take where it does not
 // pay, for a gap of STRIBECK_HARD; in proportion to the gap, and at most all. Larger: towers that
 // fall take longer (jenga 3.1 and 3.8 instead of 2.7 and 3.3 times Q20 with 0.2); smaller: walls
