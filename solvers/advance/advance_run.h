@@ -100,6 +100,7 @@ typedef struct advance_push {
 typedef struct advance_chords {
     double work;  // of their forces
     double ahead; // the part of it by which they ask for chords
+    bool touches; // one of its bodies may touch another one: no chords
 } advance_chords;
 
 // An attempt at the sub-step of a given length: the solved velocities and how long they are safe.

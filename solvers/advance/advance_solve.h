@@ -86,7 +86,7 @@ void advance_hold_loads(const advance_run *run, advance_problem *p);
 // ---- chords.c
 
 // Makes rows that hold a point hold it where its chords end.
-void advance_hold_on_chords(const advance_run *run, const advance_problem *p);
+void advance_hold_on_chords(advance_run *run, const advance_problem *p);
 
 // After the solve: sets the attempt's chords.
 void advance_weigh_chords(advance_run *run, const advance_problem *p);

@@ -4,6 +4,10 @@
 // The velocity of a body on a circle is then that of its chord: the force that turns it from one
 // chord to the next points along the lever, and turns nothing (SHAKE).
 //
+// Contacts see points go along tangents: what pressed on one that goes along a chord would be
+// driven by it. So assemblies that may touch something keep the tangents, as do bodies that spin
+// fast, whose turn beside the spin goes round with it.
+//
 // The turn of the sub-step is not known before the solve; that before it is taken. Where turns
 // change, and where bodies begin to turn, joints then do work. What the chords win is taken back
 // (energy.c).
@@ -12,28 +16,46 @@
 #include "advance_solve.h"
 #include "linalg.h"
 
-// The axis of a fast spin follows the rest of the turn alone.
-static void hold_on_chord(const advance_run *run, const advance_problem *p, sprag_row *row,
-                          int side)
+// About an axis of its own, fast.
+static bool spins(const advance_run *run, int body)
+{
+    const double *axis = run->attempt.axis[body];
+    return dot3(axis, axis) > 0;
+}
+
+static void hold_on_chord(const advance_problem *p, sprag_row *row, int side)
 {
     const int b = row->body[side];
-    const double *axis = run->attempt.axis[b];
-    double lever[3], turn[3], bend[3];
-    memcpy(turn, p->body[b].velocity + 3, sizeof turn);
-    add_scaled(turn, -dot3(axis, turn), axis, 3);
+    double lever[3], bend[3];
     sprag_rows_lever(row, side, lever);
-    sprag_bend(turn, lever, p->problem.step, p->body[b].by_angle, bend);
+    sprag_bend(p->body[b].velocity + 3, lever, p->problem.step, p->body[b].by_angle, bend);
     for (int k = 0; k < 3; k++) {
         row[k].bias -= dot3(row[k].jacobian[side], bend);
     }
 }
 
-void advance_hold_on_chords(const advance_run *run, const advance_problem *p)
+static void find_touching(advance_run *run, const advance_problem *p)
 {
+    memset(run->attempt.chords, 0, (size_t)run->frame->bodies * sizeof *run->attempt.chords);
+    for (int i = 0; i < p->problem.contacts && run->rows.count > 0; i++) {
+        for (int side = 0; side < 2; side++) {
+            const int b = p->contact[i].body[side];
+            if (b != SPRAG_STATIC) {
+                run->attempt.chords[run->assembly[b]].touches = true;
+            }
+        }
+    }
+}
+
+void advance_hold_on_chords(advance_run *run, const advance_problem *p)
+{
+    find_touching(run, p);
     for (int i = 0; i < p->problem.rows; i++) {
         for (int side = 0; side < 2 && p->row[i].holds_point; side++) {
-            if (p->row[i].body[side] != SPRAG_STATIC) {
-                hold_on_chord(run, p, &p->row[i], side);
+            const int b = p->row[i].body[side];
+            if (b != SPRAG_STATIC && !run->attempt.chords[run->assembly[b]].touches &&
+                !spins(run, b)) {
+                hold_on_chord(p, &p->row[i], side);
             }
         }
     }
@@ -41,7 +63,6 @@ void advance_hold_on_chords(const advance_run *run, const advance_problem *p)
 
 void advance_weigh_chords(advance_run *run, const advance_problem *p)
 {
-    memset(run->attempt.chords, 0, (size_t)run->frame->bodies * sizeof *run->attempt.chords);
     for (int i = 0; i < run->rows.count; i++) {
         const sprag_row *row = &p->row[i];
         const int *body = row->body;
