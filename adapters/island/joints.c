@@ -133,5 +133,8 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
         }
         good += row_is_good(row);
     }
+    if (good > 0 && good < rows) { // it may be without the two behind it
+        to[0].holds_point = false;
+    }
     return good;
 }

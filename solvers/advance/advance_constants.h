@@ -107,6 +107,11 @@ static const double advance_slow_turn = 0.03, advance_kept_turn = 0.9;
 // without bound, and more of it is not solved together with them.
 static const double advance_most_added = 1e5;
 
+// Share of the kinetic energy of an assembly: its joints keep the tangents where chords would win
+// more. They do where joints contradict one another, as in a straight bridge, and what they move
+// then cannot be taken back. Larger: such joints open; smaller: swings on taut joints lose energy.
+static const double advance_chord_gain = 0.1;
+
 // rad within the sub-step, of a body on a kinematic one that moves. At 0.3 capsules that topple on
 // a fast ball are thrown twice as far. Larger: fewer sub-steps; smaller: more exact.
 static const double advance_driven_turn = 0.15;

@@ -98,9 +98,11 @@ typedef struct advance_push {
 
 // J, of the rows of an assembly that bring in nothing of their own.
 typedef struct advance_chords {
-    double work;  // of their forces
-    double ahead; // the part of it by which they ask for chords
-    bool touches; // one of its bodies may touch another one: no chords
+    double work;   // of their forces
+    double ahead;  // the part of it by which they ask for chords
+    double energy; // kinetic, at the end of the sub-step
+    bool kept;     // its rows keep the tangents: one of its bodies may touch another one, or the
+                   // chords would win too much
 } advance_chords;
 
 // An attempt at the sub-step of a given length: the solved velocities and how long they are safe.

@@ -11,6 +11,7 @@
 // The turn of the sub-step is not known before the solve; that before it is taken. Where turns
 // change, and where bodies begin to turn, joints then do work. What the chords win is taken back
 // (energy.c).
+#include <math.h>
 #include <string.h>
 
 #include "advance_solve.h"
@@ -41,7 +42,35 @@ static void find_touching(advance_run *run, const advance_problem *p)
         for (int side = 0; side < 2; side++) {
             const int b = p->contact[i].body[side];
             if (b != SPRAG_STATIC) {
-                run->attempt.chords[run->assembly[b]].touches = true;
+                run->attempt.chords[run->assembly[b]].kept = true;
+            }
+        }
+    }
+}
+
+// May the row go on chords? What touches a kinematic body does not count: no force changes how it
+// goes.
+static bool is_free(const advance_run *run, const sprag_row *row)
+{
+    bool kept = !row->holds_point;
+    for (int side = 0; side < 2; side++) {
+        const int b = row->body[side];
+        kept |= b != SPRAG_STATIC && run->frame->body[b].mass > 0 &&
+                run->attempt.chords[run->assembly[b]].kept;
+    }
+    return !kept;
+}
+
+static void set_chords(const advance_run *run, const advance_problem *p)
+{
+    for (int i = 0; i < run->rows.count; i++) {
+        p->row[i].bias = run->rows.row[i].bias;
+    }
+    for (int i = 0; i < run->rows.count; i++) {
+        for (int side = 0; side < 2 && is_free(run, &p->row[i]); side++) {
+            const int b = p->row[i].body[side];
+            if (b != SPRAG_STATIC && !spins(run, b)) {
+                hold_on_chord(p, &p->row[i], side);
             }
         }
     }
@@ -50,19 +79,14 @@ static void find_touching(advance_run *run, const advance_problem *p)
 void advance_hold_on_chords(advance_run *run, const advance_problem *p)
 {
     find_touching(run, p);
-    for (int i = 0; i < p->problem.rows; i++) {
-        for (int side = 0; side < 2 && p->row[i].holds_point; side++) {
-            const int b = p->row[i].body[side];
-            if (b != SPRAG_STATIC && !run->attempt.chords[run->assembly[b]].touches &&
-                !spins(run, b)) {
-                hold_on_chord(p, &p->row[i], side);
-            }
-        }
-    }
+    set_chords(run, p);
 }
 
 void advance_weigh_chords(advance_run *run, const advance_problem *p)
 {
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->attempt.chords[i].work = run->attempt.chords[i].ahead = 0;
+    }
     for (int i = 0; i < run->rows.count; i++) {
         const sprag_row *row = &p->row[i];
         const int *body = row->body;
@@ -77,4 +101,25 @@ void advance_weigh_chords(advance_run *run, const advance_problem *p)
             of->ahead += 0.5 * impulse * (row->bias - run->rows.row[i].bias);
         }
     }
+}
+
+bool advance_drop_chords(advance_run *run, const advance_problem *p)
+{
+    const int bodies = run->rows.count > 0 ? run->frame->bodies : 0;
+    bool any = false;
+    advance_weigh_chords(run, p);
+    for (int i = 0; i < bodies; i++) {
+        const double *v = p->solution.velocity[i];
+        run->attempt.chords[run->assembly[i]].energy += 0.5 * advance_product(run, i, v, v);
+    }
+    for (int i = 0; i < bodies; i++) {
+        advance_chords *of = &run->attempt.chords[i];
+        if (!of->kept && fmin(of->work, of->ahead) > advance_chord_gain * of->energy) {
+            of->kept = any = true;
+        }
+    }
+    if (any) {
+        set_chords(run, p);
+    }
+    return any;
 }

@@ -227,7 +227,7 @@ static void add_inertia(const double K[9], double square, sprag_body *body)
     double part[6 * APART] = {0}, A[9], way[3], pull[3];
     for (int k = 0; k < 9; k++) {
         const int mirror = 3 * (k % 3) + k / 3;
-        part[APART * at[k]] = 0.5 * square * (K[k] + K[mirror]) - I[k];
+        part[APART * at[k]] = 0.5 * (square * (K[k] + K[mirror]) - I[k] - I[mirror]);
     }
     sprag_positive_parts(1, APART, part);
     const double size = part[0] + part[APART * 3] + part[APART * 5],

@@ -224,6 +224,7 @@ static sprag_result solve_once(advance_run *run, advance_problem *p, sprag_stats
 
 static sprag_result solve_capped(advance_run *run, advance_problem *p)
 {
+    const int rows = p->problem.rows;
     sprag_stats stats = {0};
     sprag_result result = solve_once(run, p, &stats);
     // A pair changes at most twice.
@@ -234,7 +235,7 @@ static sprag_result solve_capped(advance_run *run, advance_problem *p)
          i++) {
         result = solve_once(run, p, &stats);
     }
-    p->problem.rows = run->rows.count;
+    p->problem.rows = rows;
     if (result == SPRAG_OK) {
         scale_turning(run, p->solution.velocity);
     }
@@ -303,6 +304,9 @@ sprag_result advance_solve(advance_run *run, double step)
     advance_hold_loads(run, &p);
     advance_start_friction(run, &p);
     result = solve_capped(run, &p);
+    if (result == SPRAG_OK && run->work_left > 0 && advance_drop_chords(run, &p)) {
+        result = solve_capped(run, &p);
+    }
     if (result == SPRAG_NO_MEMORY) {
         return result;
     }
