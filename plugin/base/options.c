@@ -50,8 +50,10 @@ static const option options[] = {
      "two-way solves normal forces and friction together; one-way takes normal forces from the "
      "start of the step, and stiff contacts then gain energy"},
     {"stribeck.contacts", WORD, AT(contacts), 0, 0, sources, "",
-     "who finds the contacts of convex geoms, cylinders, and boxes and capsules among themselves "
-     "and on meshes and heightfields: ODE's dCollide, or sprag's geometry, with up to 8 points "
+     "who finds the contacts of convex geoms and cylinders, of boxes and capsules among "
+     "themselves, "
+     "and of balls, boxes, capsules and meshes on meshes and heightfields: ODE's dCollide, or "
+     "sprag's geometry, with up to 8 points "
      "spread over the faces that touch; auto is ode until sprag steps the world, then sprag"},
     {"stribeck.speculative", INTEGER, AT(speculative), 0, 1, NULL, "",
      "1: geoms that would overlap within the step, at their velocities, have contacts before, so "
