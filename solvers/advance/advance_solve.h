@@ -74,6 +74,9 @@ void advance_set_flight(advance_run *run, const advance_problem *p);
 // Makes the problem of bodies that spin fast that of the frame which follows their axes.
 void advance_spin(advance_run *run, advance_problem *p);
 
+// Does a body spin fast, in this attempt?
+bool advance_spins(const advance_run *run, int body);
+
 // After the solve and advance_set_flight: makes the angular velocities of these bodies those at the
 // end of the sub-step, and sets the lag by which the mean of the sub-step differs.
 void advance_turn_with_axes(advance_run *run);

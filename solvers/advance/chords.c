@@ -17,13 +17,6 @@
 #include "advance_solve.h"
 #include "linalg.h"
 
-// About an axis of its own, fast.
-static bool spins(const advance_run *run, int body)
-{
-    const double *axis = run->attempt.axis[body];
-    return dot3(axis, axis) > 0;
-}
-
 static void hold_on_chord(const advance_problem *p, sprag_row *row, int side)
 {
     const int b = row->body[side];
@@ -69,7 +62,7 @@ static void set_chords(const advance_run *run, const advance_problem *p)
     for (int i = 0; i < run->rows.count; i++) {
         for (int side = 0; side < 2 && is_free(run, &p->row[i]); side++) {
             const int b = p->row[i].body[side];
-            if (b != SPRAG_STATIC && !spins(run, b)) {
+            if (b != SPRAG_STATIC && !advance_spins(run, b)) {
                 hold_on_chord(p, &p->row[i], side);
             }
         }

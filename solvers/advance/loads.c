@@ -295,9 +295,8 @@ void advance_hold_loads(const advance_run *run, advance_problem *p)
 {
     const double step = p->problem.step, square = step * step / square_of_turn();
     for (int i = 0; i < run->frame->bodies && run->rows.count > 0; i++) {
-        const double *axis = run->attempt.axis[i];
         if (run->load[run->assembly[i]].settles && square * run->load[i].rate > 1 &&
-            dot3(axis, axis) == 0) {
+            !advance_spins(run, i)) {
             add_inertia(run->load[i].stiffness, square, &p->body[i]);
         }
     }

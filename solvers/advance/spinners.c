@@ -12,13 +12,18 @@ void advance_spin(advance_run *run, advance_problem *p)
                     run->solving);
 }
 
+bool advance_spins(const advance_run *run, int body)
+{
+    const double *axis = run->attempt.axis[body];
+    return dot3(axis, axis) > 0;
+}
+
 void advance_turn_with_axes(advance_run *run)
 {
     for (int i = 0; i < run->frame->bodies; i++) {
-        const double *axis = run->attempt.axis[i];
         double rate[3], *end = run->attempt.velocity[i] + 3, *lag = run->attempt.lag[i] + 3;
-        if (dot3(axis, axis) > 0 && !run->attempt.flies[i] && !run->attempt.failed) {
-            sprag_spin_rate(axis, run->attempt.length, end, rate);
+        if (advance_spins(run, i) && !run->attempt.flies[i] && !run->attempt.failed) {
+            sprag_spin_rate(run->attempt.axis[i], run->attempt.length, end, rate);
             subtract3(end, rate, lag);
         }
     }

@@ -1,4 +1,5 @@
-// The angular momentum of a body and its kinetic energy.
+// What tests of motion measure: the angular momentum of a body, its kinetic energy, and by how much
+// a joint has opened.
 #ifndef BODY_MOTION_H
 #define BODY_MOTION_H
 
@@ -25,6 +26,27 @@ static inline double kinetic_energy(dBodyID body)
     dBodyGetMass(body, &m);
     angular_momentum(body, L);
     return (m.mass * dCalcVectorDot3(v, v) + dCalcVectorDot3(dBodyGetAngularVel(body), L)) / 2;
+}
+
+// m, between the anchors of a ball, a hinge or a universal joint on their two bodies; 0 of others.
+static inline double joint_gap(dJointID joint)
+{
+    dVector3 a = {0}, b = {0};
+    switch ((int)dJointGetType(joint)) {
+    case dJointTypeBall:
+        dJointGetBallAnchor(joint, a);
+        dJointGetBallAnchor2(joint, b);
+        break;
+    case dJointTypeHinge:
+        dJointGetHingeAnchor(joint, a);
+        dJointGetHingeAnchor2(joint, b);
+        break;
+    case dJointTypeUniversal:
+        dJointGetUniversalAnchor(joint, a);
+        dJointGetUniversalAnchor2(joint, b);
+        break;
+    }
+    return dCalcPointsDistance3(a, b);
 }
 
 #endif

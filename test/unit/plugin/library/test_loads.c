@@ -77,15 +77,7 @@ static double widest_gap(const scene *s)
 {
     double widest = 0;
     for (int i = 0; i < s->joints; i++) {
-        dVector3 a, b;
-        if (dJointGetType(s->joint[i]) == dJointTypeBall) {
-            dJointGetBallAnchor(s->joint[i], a);
-            dJointGetBallAnchor2(s->joint[i], b);
-        } else {
-            dJointGetHingeAnchor(s->joint[i], a);
-            dJointGetHingeAnchor2(s->joint[i], b);
-        }
-        widest = fmax(widest, distance(a, b));
+        widest = fmax(widest, joint_gap(s->joint[i]));
     }
     return widest;
 }

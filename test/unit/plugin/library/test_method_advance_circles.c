@@ -86,15 +86,7 @@ static double widest(const scene *s)
 {
     double most = 0;
     for (int i = 0; i < s->joints; i++) {
-        dVector3 a, b;
-        if (dJointGetType(s->joint[i]) == dJointTypeBall) {
-            dJointGetBallAnchor(s->joint[i], a);
-            dJointGetBallAnchor2(s->joint[i], b);
-        } else {
-            dJointGetHingeAnchor(s->joint[i], a);
-            dJointGetHingeAnchor2(s->joint[i], b);
-        }
-        most = fmax(most, dCalcPointsDistance3(a, b));
+        most = fmax(most, joint_gap(s->joint[i]));
     }
     return most;
 }

@@ -155,13 +155,10 @@ START_TEST(heavy_ball_stays_on_its_chain)
         step(s);
         for (int i = 0; i < LINKS; i++) {
             dMass mass;
-            dVector3 at[2];
             dBodyGetMass(body[i], &mass);
             double middle = height(body[i]) - s->length / 2 * dBodyGetLinearVel(body[i])[2];
             energy += kinetic_energy(body[i]) + mass.mass * G * middle;
-            dJointGetBallAnchor(joint[i], at[0]);
-            dJointGetBallAnchor2(joint[i], at[1]);
-            ck_assert_double_lt(dCalcPointsDistance3(at[0], at[1]), 0.0065);
+            ck_assert_double_lt(joint_gap(joint[i]), 0.0065);
         }
         ck_assert_double_lt(energy, 1); // J, of the 2000 of its fall
     }

@@ -1,5 +1,6 @@
 // method=ess: rows of every joint type within a step. Joints do no work and hold, whichever way
 // round they are attached, and stops that bounce return all energy.
+#include "body_motion.h"
 #include "ess_runs.h"
 #include "start.h"
 
@@ -80,24 +81,6 @@ static yielding *open_pair(int type, int way, dJointID *joint)
     return y;
 }
 
-static double greatest_gap(const yielding *y, dJointID joint, int type)
-{
-    dVector3 a, b;
-    if (type == 0) {
-        dJointGetBallAnchor(joint, a);
-        dJointGetBallAnchor2(joint, b);
-    } else if (type == 1) {
-        dJointGetHingeAnchor(joint, a);
-        dJointGetHingeAnchor2(joint, b);
-    } else if (type == 4) {
-        dJointGetUniversalAnchor(joint, a);
-        dJointGetUniversalAnchor2(joint, b);
-    } else {
-        return 0 * y->step;
-    }
-    return hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]);
-}
-
 START_TEST(joints_do_no_work)
 {
     int type = _i % TYPES, way = _i / TYPES;
@@ -110,7 +93,7 @@ START_TEST(joints_do_no_work)
     for (int k = 0; k < 200; k++) {
         yielding_step(y);
         fastest = fmax(fastest, fabs(dBodyGetAngularVel(y->body[0])[0]));
-        gap = fmax(gap, greatest_gap(y, joint, type));
+        gap = fmax(gap, joint_gap(joint));
     }
     ck_assert(type == 2 || type == 3 || fastest > 0.1);
     ck_assert_double_lt(fabs(yielding_energy(y) - first), 1e-8);
