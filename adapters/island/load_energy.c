@@ -69,9 +69,8 @@ static void add_body(account *sum, const ode_problem *pulled, int body, ode_stif
     const sprag_body *b = &pulled->body[body];
     const double *before = b->velocity, *after = pulled->solution.velocity[body];
     const double *free = of ? of->free : b->free_velocity + 3;
-    double way[3], turn[3], won[3], momentum[3]; // in the middle of the step
+    double turn[3], won[3], momentum[3]; // turn: in the middle of the step
     for (int k = 0; k < 3; k++) {
-        way[k] = 0.5 * (before[k] + after[k]);
         turn[k] = 0.5 * (before[3 + k] + after[3 + k]);
         won[k] = after[3 + k] - free[k];
     }
@@ -85,11 +84,12 @@ static void add_body(account *sum, const ode_problem *pulled, int body, ode_stif
         of->stored = dot3(turn, momentum);
         sum->room += of->stored;
     }
-    for (int k = 0; k < 3; k++) {
-        won[k] = after[k] - b->free_velocity[k];
-    }
     if (b->mass > 0) {
-        sum->won += b->mass * dot3(way, won) + turned;
+        const double *from = b->free_velocity;
+        const double moved = (before[0] + after[0]) * (after[0] - from[0]) +
+                             (before[1] + after[1]) * (after[1] - from[1]) +
+                             (before[2] + after[2]) * (after[2] - from[2]);
+        sum->won += 0.5 * b->mass * moved + turned;
     } else {
         sum->pushed = true;
     }

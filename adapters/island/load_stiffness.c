@@ -62,26 +62,28 @@ static void find_lever_of_two(const double *a, const double *b, double r[3])
     add_scaled(r, -0.5 * dot3(normal, r), normal, 3);
 }
 
-// Finds the rows of a joint with linear parts, from its first row on. Returns the number of all.
+// Finds the rows of a joint with linear parts, from its first row on. Returns the number of all. A
+// row that holds a point is the first of three.
 static int find_rows(const ode_problem *pulled, int first, ode_loaded_joint *joint)
 {
-    const dJointID *id = &pulled->row_joint[first], *last = pulled->row_joint + pulled->joint_rows;
-    sprag_row *row = &pulled->row[first], *from = row, *end = row;
-    int rows = 0, linear = 0;
+    const dJointID *id = &pulled->row_joint[first];
+    const sprag_row *row = &pulled->row[first];
+    const int most = pulled->joint_rows - first;
+    int rows = row->holds_point ? 3 : 0, linear = rows, from = 0, end = rows;
     joint->turn = joint->turn_end = first;
-    for (; id + rows < last && id[rows] == *id; rows++, row++) {
-        if (sprag_ode_turns(row)) {
+    for (; rows < most && id[rows] == *id; rows++) {
+        if (sprag_ode_turns(&row[rows])) {
             joint->turn = joint->turn_end == first ? first + rows : joint->turn;
             joint->turn_end = first + rows + 1;
         } else {
-            from = linear == 0 ? row : from;
-            linear += row == from + linear;
-            end = row + 1;
+            from = linear == 0 ? rows : from;
+            linear += rows == from + linear;
+            end = rows + 1;
         }
     }
     joint->first = first, joint->end = first + rows;
-    joint->row = from;
-    joint->rows = (int)(end - from);
+    joint->row = &pulled->row[first + from];
+    joint->rows = end - from;
     joint->linear = linear;
     joint->arc = NO_ARC;
     return rows;
