@@ -583,12 +583,13 @@ static void bench_steps(int names, char **name, double budget_us)
 
 // ---- command line
 
+enum { WRONG_USE = 2 }; // exit code; of a target that is missed: EXIT_FAILURE
+
 static int usage(FILE *to, int code)
 {
     fputs(
-        "bench [--csv] NAME: times are CPU time of the calling thread; exits non-zero when a "
-        "target "
-        "is missed.\n"
+        "bench [--csv] NAME: times are CPU time of the calling thread; exits with 1 when a target "
+        "is missed, with 2 when used wrongly.\n"
         "\n"
         "  steps [--budget=S] [MODEL...]  time of a step without collision, method by method; "
         "1 min a model\n"
@@ -656,7 +657,7 @@ int main(int argc, char **argv)
         } else if (found == 'o' && many < OPTIONS_MAX) {
             given[many++] = optarg;
         } else {
-            return found == 'h' ? usage(stdout, EXIT_SUCCESS) : usage(stderr, EXIT_FAILURE);
+            return found == 'h' ? usage(stdout, EXIT_SUCCESS) : usage(stderr, WRONG_USE);
         }
     }
     const char *what = optind < argc ? argv[optind++] : "";
@@ -664,7 +665,7 @@ int main(int argc, char **argv)
     if ((many > 0 && !errors && !(sweeps && many == 1)) ||
         (budget > 0 && !errors && strcmp(what, "steps")) ||
         (full && strcmp(what, "general") && strcmp(what, "advance"))) {
-        return usage(stderr, EXIT_FAILURE);
+        return usage(stderr, WRONG_USE);
     }
     int names = argc - optind, code = EXIT_SUCCESS;
     char **name = argv + optind;
@@ -716,7 +717,7 @@ int main(int argc, char **argv)
     } else if (!strcmp(what, "advance")) {
         code = bench_advance(names, name, full, csv) ? EXIT_FAILURE : EXIT_SUCCESS;
     } else {
-        return usage(stderr, EXIT_FAILURE);
+        return usage(stderr, WRONG_USE);
     }
     dCloseODE();
     return targets_met == targets ? code : EXIT_FAILURE;
