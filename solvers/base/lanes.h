@@ -30,23 +30,19 @@ static const lanes ones = {1, 1, 1, 1}, zeros = {0};
 
 INLINE void transpose(lanes r[LANES])
 {
-    lanes t[LANES];
-    for (int i = 0; i < LANES; i += 2) {
-        t[i] = SHUFFLE(r[i], r[i + 1], 0, 4, 2, 6);
-        t[i + 1] = SHUFFLE(r[i], r[i + 1], 1, 5, 3, 7);
-    }
-    for (int k = 0; k < 2; k++) {
-        r[k] = SHUFFLE(t[k], t[k + 2], 0, 1, 4, 5);
-        r[k + 2] = SHUFFLE(t[k], t[k + 2], 2, 3, 6, 7);
-    }
+    const lanes a = SHUFFLE(r[0], r[1], 0, 4, 2, 6), b = SHUFFLE(r[0], r[1], 1, 5, 3, 7),
+                c = SHUFFLE(r[2], r[3], 0, 4, 2, 6), d = SHUFFLE(r[2], r[3], 1, 5, 3, 7);
+    r[0] = SHUFFLE(a, c, 0, 1, 4, 5), r[1] = SHUFFLE(b, d, 0, 1, 4, 5);
+    r[2] = SHUFFLE(a, c, 2, 3, 6, 7), r[3] = SHUFFLE(b, d, 2, 3, 6, 7);
 }
 
 // Four numbers, one after the other in each of four structs: number by number. first: bytes.
 INLINE void load_four(const void *const from[LANES], size_t first, lanes r[LANES])
 {
-    for (int l = 0; l < LANES; l++) {
-        memcpy(&r[l], (const char *)from[l] + first, sizeof r[l]);
-    }
+    memcpy(&r[0], (const char *)from[0] + first, sizeof r[0]);
+    memcpy(&r[1], (const char *)from[1] + first, sizeof r[1]);
+    memcpy(&r[2], (const char *)from[2] + first, sizeof r[2]);
+    memcpy(&r[3], (const char *)from[3] + first, sizeof r[3]);
     transpose(r);
 }
 
