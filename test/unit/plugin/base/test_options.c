@@ -203,6 +203,151 @@ START_TEST(help_lists_the_defaults)
 }
 END_TEST
 
+// The help's range of every number is what can be set, both ends included.
+START_TEST(ranges_include_their_ends)
+{
+    char *text = NULL, line[512], name[64], value[64], low[64], high[64], entry[160];
+    char message[MESSAGE_MAX];
+    size_t size = 0;
+    int found = 0;
+    FILE *file = open_memstream(&text, &size);
+    settings_help(file);
+    fclose(file);
+    file = fmemopen(text, strlen(text), "r");
+    while (fgets(line, sizeof line, file)) {
+        if (sscanf(line, " %63s %63s %63s to %63s ", name, value, low, high) < 4 ||
+            !strchr(name, '.')) {
+            continue;
+        }
+        settings s = settings_defaults();
+        for (int k = 0; k < 2; k++) {
+            snprintf(entry, sizeof entry, "%s=%s", name, k ? high : low);
+            ck_assert_msg(settings_read(&s, entry, message), "%s", message);
+            snprintf(entry, sizeof entry, "%s=%s%s", name, k ? "" : "-", k ? "1e99" : high);
+            ck_assert_msg(!settings_read(&s, entry, message), "%s", entry);
+        }
+        found++;
+    }
+    ck_assert_int_ge(found, 15);
+    fclose(file);
+    free(text);
+}
+END_TEST
+
+// A letter replaced, added, left out, two swapped; up to a quarter of the letters and one more.
+START_TEST(misspelt_names_are_guessed)
+{
+    static const char *const cases[][2] = {
+        {"metohd", "method"},
+        {"mathad", "method"},
+        {"mathat", NULL},
+        {"mthd", "method"},
+        {"mehod", "method"},
+        {"methoddd", "method"},
+        {"methodddddd", NULL},
+        {"effrot", "effort"},
+        {"stribeck.toleranecs", "stribeck.tolerance"},
+        {"zzzzzzzzzzzzzzzz", NULL},
+        {"ode.itreations", "ode.iterations"},
+        {"iteratoins", "ode.iterations"},
+        {"advance.epslion", "advance.epsilon"},
+        {"epsolon", "advance.epsilon"},
+        {"stribeck.max_continuatoin", "stribeck.max_continuation"},
+        {"stribeck.max_iteration", "stribeck.max_iterations"},
+        {"stribeck.row_softnes", "stribeck.row_softness"},
+        {"erp", "ode.erp"},
+    };
+    char entry[80], meant[80], message[MESSAGE_MAX];
+    for (int i = 0; i < COUNT(cases); i++) {
+        settings s = settings_defaults();
+        snprintf(entry, sizeof entry, "%s=1", cases[i][0]);
+        snprintf(meant, sizeof meant, "did you mean %s?", cases[i][1] ? cases[i][1] : "");
+        ck_assert(!settings_read(&s, entry, message));
+        if (cases[i][1]) {
+            ck_assert_msg(strstr(message, meant) != NULL, "%s: %s", entry, message);
+        } else {
+            ck_assert_msg(!strstr(message, "did you mean"), "%s: %s", entry, message);
+        }
+    }
+}
+END_TEST
+
+START_TEST(iterations_have_a_range)
+{
+    char message[MESSAGE_MAX];
+    settings s = settings_defaults();
+    ck_assert(settings_read(&s, "method=ode-quick:1", message) && s.stock.iterations == 1);
+    ck_assert(settings_read(&s, "method=ode-quick:100000", message));
+    ck_assert(!settings_read(&s, "method=ode-quick:100001", message));
+    ck_assert(!settings_read(&s, "method=ode-quick:-1", message));
+    ck_assert(!settings_read(&s, "method=stribeck:1", message));
+    ck_assert_int_eq(s.stock.iterations, 100000);
+}
+END_TEST
+
+// The methods that heed an option, as a word of their letters: s a e o (ode, ode-step, ode-quick).
+START_TEST(options_are_heeded_by_their_methods)
+{
+    static const char *const cases[][2] = {{"method=ode", "saeo"},
+                                           {"effort=fast", "sae"},
+                                           {"ode.erp=0.1", "o"},
+                                           {"stribeck.tolerance=1e-3", "sae"},
+                                           {"stribeck.contacts=ode", "s"},
+                                           {"stribeck.speculative=1", "s"},
+                                           {"stribeck.arcs=1", "s"},
+                                           {"advance.error=1e-3", "ae"},
+                                           {"ess.steps=5", "e"},
+                                           {"no.option=1", "saeo"},
+                                           {"ess.steps=5,effort=fast", "e"}};
+    static const char *const names[] = {"stribeck", "advance",  "ess",
+                                        "ode",      "ode-step", "ode-quick"};
+    char message[MESSAGE_MAX];
+    for (int i = 0; i < COUNT(cases); i++) {
+        for (int k = 0; k < COUNT(names); k++) {
+            const method *one = method_find(names[k], strlen(names[k]));
+            bool heeds = strchr(cases[i][1], names[k][0]);
+            ck_assert_msg(settings_are_heeded(cases[i][0], &one, 1, message) == heeds, "%s: %s",
+                          cases[i][0], names[k]);
+        }
+    }
+    const method *both[] = {method_find("ode", 3), method_find("ess", 3)};
+    ck_assert(settings_are_heeded("ess.steps=5,ode.erp=0.1", both, 2, message));
+    ck_assert(!settings_are_heeded("ess.steps=5,stribeck.arcs=1", both, 2, message));
+    ck_assert_str_eq(message, "stribeck.arcs has no effect under these methods; methods that heed "
+                              "it: stribeck");
+}
+END_TEST
+
+// Methods that keep a distance record collision calls; the option of contacts takes them over, some
+// or all.
+START_TEST(settings_tell_what_they_need)
+{
+    static const struct {
+        const char *string;
+        bool some, speculate, record, collide, at_once;
+    } cases[] = {{"method=stribeck", true, false, false, true, false},
+                 {"stribeck.contacts=ode", false, false, false, false, false},
+                 {"stribeck.contacts=sprag", true, false, false, true, true},
+                 {"stribeck.speculative=1,stribeck.contacts=ode", false, true, true, true, true},
+                 {"method=advance", false, false, true, true, true},
+                 {"method=advance,stribeck.speculative=1", false, false, true, true, true},
+                 {"method=ess,stribeck.contacts=sprag", false, false, true, true, true},
+                 {"method=ode,stribeck.contacts=sprag", false, false, false, false, false},
+                 {"method=ode,stribeck.speculative=1", false, false, false, false, false}};
+    char message[MESSAGE_MAX];
+    for (int i = 0; i < COUNT(cases); i++) {
+        settings s = settings_defaults();
+        ck_assert(settings_read(&s, cases[i].string, message));
+        ck_assert_msg(settings_collide_some(&s) == cases[i].some &&
+                          settings_speculate(&s) == cases[i].speculate &&
+                          settings_record(&s) == cases[i].record &&
+                          settings_collide(&s) == cases[i].collide &&
+                          settings_collide_at_once(&s) == cases[i].at_once,
+                      "%s", cases[i].string);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("options");
@@ -210,6 +355,9 @@ int main(void)
                    {refuses_options_and_says_why, BAD_OPTIONS},
                    {takes_a_string_whole_or_not_at_all, BAD_OPTIONS},
                    {a_method_may_have_a_number, 1}, {later_options_win, 1},
-                   {asks_for_a_world_and_a_string, 1}, {help_lists_the_defaults, 1});
+                   {asks_for_a_world_and_a_string, 1}, {help_lists_the_defaults, 1},
+                   {ranges_include_their_ends, 1}, {misspelt_names_are_guessed, 1},
+                   {iterations_have_a_range, 1}, {options_are_heeded_by_their_methods, 1},
+                   {settings_tell_what_they_need, 1});
     return run_suite(suite);
 }
