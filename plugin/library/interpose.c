@@ -123,14 +123,14 @@ ODE_MESH_CHANGES(CHANGE_MESH)
 void INTERPOSE(dGeomDestroy)(dGeomID geom)
 {
     REDIRECT_CALL(geom, dGeomDestroy, geom);
-    recorder_destroys();
+    recorder_destroys(geom);
     collide_destroy(DESTROY_GEOM, geom);
 }
 
 void INTERPOSE(dSpaceDestroy)(dSpaceID space)
 {
     REDIRECT_CALL(space, dSpaceDestroy, space);
-    recorder_destroys();
+    recorder_destroys((dGeomID)space);
     collide_destroy(DESTROY_SPACE, space);
 }
 

@@ -8,6 +8,7 @@
 #include "array.h"
 #include "geom_layout.h"
 #include "ode.h"
+#include "spaces.h"
 
 // An ODE without triangle meshes has no such function.
 #pragma weak dGeomTriMeshGetData
@@ -33,9 +34,14 @@ void shapes_add_root(shapes *s, dGeomID id)
     s->root[s->roots++] = id;
 }
 
-void shapes_forget_roots(shapes *s)
+// With the roots in it, if it is a space.
+void shapes_forget_root(shapes *s, dGeomID id)
 {
-    s->roots = 0;
+    for (int i = s->roots; i-- > 0;) {
+        if (sprag_ode_is_within(s->root[i], id)) {
+            s->root[i] = s->root[--s->roots];
+        }
+    }
     s->last = NULL;
 }
 
@@ -320,7 +326,8 @@ void shapes_write(shapes *s, frame_buffer *to, uint32_t world, int64_t step)
     for (int i = 0; i < s->roots; i++) {
         see_static(s, s->root[i], world, step);
     }
-    shapes_forget_roots(s);
+    s->roots = 0;
+    s->last = NULL;
     if (s->fresh_count > 0) {
         write_triangles(s, to, true);
         write_triangles(s, to, false);

@@ -24,7 +24,7 @@ typedef struct shapes {
 
 // Adds a space or geom that the program has collided since the last step.
 void shapes_add_root(shapes *s, dGeomID id);
-void shapes_forget_roots(shapes *s);
+void shapes_forget_root(shapes *s, dGeomID id); // that is destroyed
 
 // Finds the geoms of a body, and its space. Sets the first geom in the identity of the body.
 void shapes_see_body(shapes *s, dBodyID body, identity *of, int64_t step);

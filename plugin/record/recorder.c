@@ -373,11 +373,11 @@ void recorder_collides(dGeomID id)
     }
 }
 
-void recorder_destroys(void)
+void recorder_destroys(dGeomID id)
 {
     if (is_on()) {
         pthread_mutex_lock(&lock);
-        shapes_forget_roots(&all.shapes);
+        shapes_forget_root(&all.shapes, id);
         pthread_mutex_unlock(&lock);
     }
 }

@@ -21,10 +21,10 @@ void recorder_end(recorded_step *step, const world_state *w, stock called, bool 
 // Is a recording made, and SPRAG_RECORD_RESIDUAL set?
 bool recorder_wants_residual(void);
 
-// A space or geom that the program collides, whose static geoms are recorded; and: some space or
-// geom is about to be destroyed.
+// A space or geom that the program collides, whose static geoms are recorded; and: one that is
+// about to be destroyed.
 void recorder_collides(dGeomID id);
-void recorder_destroys(void);
+void recorder_destroys(dGeomID id);
 
 // A world is about to be destroyed: all its steps are to be in the file.
 void recorder_write(void);
