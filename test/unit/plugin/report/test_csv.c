@@ -1,0 +1,202 @@
+// A recording as CSV: heads, and every number of poses, contacts, joints, shapes and steps.
+#define _GNU_SOURCE 1
+#include "export.h"
+#include "film_scene.h"
+
+enum { LINE = 8192, CELLS = 80 };
+
+static char line[LINE], *cell[CELLS];
+static sprag_recording r;
+
+static FILE *open_table(const char *name, const char *head)
+{
+    char path[80];
+    snprintf(path, sizeof path, "%s/csv/%s.csv", filmed.directory, name);
+    FILE *file = fopen(path, "r");
+    ck_assert(file && fgets(line, LINE, file));
+    ck_assert_msg(!strcmp(line, head) || (!strcmp(name, "steps") && strstr(line, head) == line),
+                  "%s: %s", name, line);
+    return file;
+}
+
+// Cuts the next row into its cells; false: there is none.
+static bool next_row(FILE *file)
+{
+    int count = 0;
+    if (!fgets(line, LINE, file)) {
+        fclose(file);
+        return false;
+    }
+    line[strcspn(line, "\n")] = '\0';
+    for (char *rest = line; (cell[count] = strsep(&rest, ",")); count++) {
+    }
+    return true;
+}
+
+static void check_step(void)
+{
+    ck_assert_int_eq(atoi(cell[0]), (int)r.step->world);
+    ck_assert_int_eq(atoi(cell[1]), (int)r.step->number);
+    ck_assert_double_eq_tol(atof(cell[2]), r.step->time, 1e-8);
+}
+
+// Bits of doubles and floats come back; what is not finite is empty.
+static void check_doubles(int at, const double *value, int count)
+{
+    for (int k = 0; k < count; k++) {
+        ck_assert(isfinite(value[k]) ? strtod(cell[at + k], NULL) == value[k] : !*cell[at + k]);
+    }
+}
+
+static void check_floats(int at, const float *value, int count)
+{
+    for (int k = 0; k < count; k++) {
+        ck_assert(isfinite(value[k]) ? strtof(cell[at + k], NULL) == value[k] : !*cell[at + k]);
+    }
+}
+
+static void check_number(int at, uint32_t number)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%u", number);
+    ck_assert_str_eq(cell[at], number == SPRAG_RECORDED_NONE ? "" : text);
+}
+
+static void check_steps(FILE *steps)
+{
+    ck_assert(next_row(steps));
+    check_number(0, r.step->world);
+    check_number(1, r.step->quick);
+    ck_assert_str_eq(cell[2], r.step->method);
+    check_number(3, (uint32_t)r.step->number);
+    check_doubles(4, &r.step->time, 6);
+    json_t *root = json_loadb(r.header, r.header_size, 0, NULL), *name;
+    size_t i;
+    int at = 10;
+    json_array_foreach(json_object_get(root, "statistics"), i, name)
+    {
+        const char *text = json_string_value(name);
+        const json_t *words = json_object_get(root, "strategies");
+        if (!strcmp(text, "strategy")) {
+            ck_assert_str_eq(cell[at++],
+                             json_string_value(json_array_get(words, (size_t)r.statistic[i])));
+        } else if (strcmp(text, "time") != 0 && strcmp(text, "step") != 0) {
+            check_doubles(at++, &r.statistic[i], 1);
+        }
+    }
+    ck_assert_ptr_null(cell[at]);
+    json_decref(root);
+}
+
+static void check_contacts(FILE *contacts)
+{
+    static const char *const states[] = {"open", "stick", "slip", "unknown"};
+    for (uint32_t i = 0; i < r.contacts; i++) {
+        const sprag_recorded_contact *c = &r.contact[i];
+        ck_assert(next_row(contacts));
+        check_step();
+        for (int k = 0; k < 2; k++) {
+            check_number(3 + k, c->body[k]);
+            check_number(5 + k, c->geom[k]);
+        }
+        check_floats(7, c->position, 3);
+        check_floats(10, c->normal, 3);
+        check_floats(13, &c->depth, 1);
+        check_floats(14, c->force, 3);
+        check_floats(17, &c->slip, 1);
+        check_floats(18, &c->friction, 1);
+        ck_assert_str_eq(cell[19], states[c->state]);
+        ck_assert_ptr_null(cell[20]);
+    }
+}
+
+static void check_shapes(FILE *shapes)
+{
+    static const char *const kinds[] = {"nothing",  "sphere", "box", "capsule",
+                                        "cylinder", "plane",  "mesh"};
+    for (uint32_t i = 0; i < r.shapes; i++) {
+        const sprag_recorded_shape *s = &r.shape[i];
+        ck_assert(next_row(shapes));
+        check_step();
+        check_number(3, s->geom);
+        check_number(4, s->body);
+        ck_assert_str_eq(cell[5], kinds[s->kind]);
+        check_number(10, s->triangles);
+        check_doubles(11, s->size, 10);
+        ck_assert_ptr_null(cell[21]);
+    }
+}
+
+static void check_bodies(FILE *bodies, FILE *poses, FILE *joints)
+{
+    for (uint32_t i = 0; i < r.bodies; i++) {
+        ck_assert(next_row(bodies));
+        check_step();
+        check_number(3, r.body[i].body);
+        check_doubles(5, &r.body[i].mass, 10);
+    }
+    for (uint32_t i = 0; i < r.poses; i++) {
+        ck_assert(next_row(poses));
+        check_step();
+        check_number(3, r.pose[i].body);
+        check_number(4, r.pose[i].flags);
+        check_doubles(5, r.pose[i].position, 13);
+        ck_assert_ptr_null(cell[18]);
+    }
+    for (uint32_t i = 0; i < r.joints; i++) {
+        ck_assert(next_row(joints));
+        check_step();
+        check_number(5, r.joint[i].body[0]);
+        check_number(6, r.joint[i].body[1]);
+        check_floats(7, r.joint[i].anchor[0], 12);
+        ck_assert_ptr_null(cell[19]);
+    }
+}
+
+START_TEST(tables_have_all_numbers)
+{
+    char message[REPORT_MESSAGE], directory[64];
+    const char *end;
+    int frames = 0;
+    snprintf(directory, sizeof directory, "%s/csv", filmed.directory);
+    ck_assert_msg(export_csv(filmed.recording, directory, &end, message), "%s", message);
+    ck_assert_int_eq(export_count(filmed.recording, &end, message), FILM_STEPS + 1);
+#define AT "at_world,at_step,at_time,"
+    FILE *steps = open_table("steps", "world,quick,method,number,time,step,gravity_x,gravity_y,"
+                                      "gravity_z,cpu,bodies,islands,contacts,"),
+         *contacts = open_table("contacts", AT "body_0,body_1,geom_0,geom_1,position_x,position_y,"
+                                               "position_z,normal_x,normal_y,normal_z,depth,"
+                                               "force_x,force_y,force_z,slip,friction,state\n"),
+         *shapes = open_table("shapes", AT "geom,body,kind,world,vertex,vertices,triangle,"
+                                           "triangles,size_x,size_y,size_z,position_x,position_y,"
+                                           "position_z,quaternion_w,quaternion_x,quaternion_y,"
+                                           "quaternion_z\n"),
+         *bodies = open_table("bodies", AT "body,world,mass,inertia_0,inertia_1,inertia_2,"
+                                           "inertia_3,inertia_4,inertia_5,inertia_6,inertia_7,"
+                                           "inertia_8\n"),
+         *poses = open_table("poses", AT "body,flags,position_x,position_y,position_z,"
+                                         "quaternion_w,quaternion_x,quaternion_y,quaternion_z,"
+                                         "velocity_x,velocity_y,velocity_z,spin_x,spin_y,spin_z\n"),
+         *joints = open_table("joints", AT "joint,type,body_0,body_1,anchor_0,anchor_1,anchor_2,"
+                                           "anchor_3,anchor_4,anchor_5,force_x,force_y,force_z,"
+                                           "torque_x,torque_y,torque_z\n");
+    ck_assert(sprag_recording_open(&r, filmed.recording));
+    for (; sprag_recording_next(&r); frames++) {
+        check_steps(steps);
+        check_contacts(contacts);
+        check_shapes(shapes);
+        check_bodies(bodies, poses, joints);
+    }
+    ck_assert_int_eq(frames, FILM_STEPS + 1);
+    ck_assert(!next_row(steps) && !next_row(contacts) && !next_row(shapes) && !next_row(bodies));
+    ck_assert(!next_row(poses) && !next_row(joints));
+    sprag_recording_close(&r);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("csv");
+    ADD_TESTS_WITH(suite, "all", film_setup, film_teardown, {tables_have_all_numbers, 1});
+    return run_suite_as(suite, CK_FORK);
+}
