@@ -249,8 +249,13 @@ START_TEST(runs_have_whole_steps)
 }
 END_TEST
 
-int main(void)
+// A command that runs itself, which no test here does, would run this program.
+int main(int argc, char **argv)
 {
+    if (argc > 1) {
+        fprintf(stderr, "%s takes no arguments\n", argv[0]);
+        return EXIT_FAILURE;
+    }
     Suite *suite = suite_create("command");
     ADD_TESTS(suite, "all", {a_run_is_printed_as_its_json, 2 * COUNT(models)},
               {a_comparison_is_printed_as_its_json, COUNT(models)}, {one_method_gets_no_legend, 1},

@@ -13,8 +13,10 @@
 
 static char file[] = "/tmp/sprag_recording_XXXXXX";
 
+// The program has closed its input: the file has the number 0.
 static void setup_recording(void)
 {
+    close(STDIN_FILENO);
     int descriptor = mkstemp(file);
     ck_assert_int_ge(descriptor, 0);
     close(descriptor);

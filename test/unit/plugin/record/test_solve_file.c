@@ -2,6 +2,7 @@
 // out.
 #define _GNU_SOURCE 1
 #include <check.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <unistd.h>
@@ -11,8 +12,10 @@
 
 static char file[] = "/tmp/sprag_solve_XXXXXX";
 
+// The program has closed its input: the file has the number 0 while it is written.
 static void setup_solve(void)
 {
+    close(STDIN_FILENO);
     int descriptor = mkstemp(file);
     ck_assert_int_ge(descriptor, 0);
     close(descriptor);
@@ -23,6 +26,7 @@ static void setup_solve(void)
 
 static void teardown_solve(void)
 {
+    ck_assert_int_lt(fcntl(STDIN_FILENO, F_GETFD), 0);
     teardown();
     unlink(file);
 }

@@ -1,0 +1,217 @@
+// Pairs of hash spaces against all pairs of boxes, sets of pairs, and the program's answers.
+#include <check.h>
+#include <math.h>
+
+#include "chance.h"
+#include "ode.h"
+#include "pair_answers.h"
+#include "sets.h"
+#include "spaces.h"
+#include "suite.h"
+
+enum { GEOMS = 40 };
+
+static dGeomID geom[GEOMS];
+static int found[GEOMS][GEOMS];
+
+static int number_of(dGeomID id)
+{
+    int i = 0;
+    while (geom[i] != id) {
+        i++;
+    }
+    return i;
+}
+
+static void note(void *data, dGeomID a, dGeomID b)
+{
+    (void)data;
+    int i = number_of(a), k = number_of(b);
+    found[i < k ? i : k][i < k ? k : i]++;
+}
+
+static bool boxes_meet(dGeomID a, dGeomID b)
+{
+    dReal of[6], other[6];
+    bool all = true;
+    dGeomGetAABB(a, of);
+    dGeomGetAABB(b, other);
+    for (int k = 0; k < 6; k += 2) {
+        all &= of[k] <= other[k + 1] && other[k] <= of[k + 1];
+    }
+    return all;
+}
+
+// Boxes around the origin, where ODE misses pairs: sizes and places in quarters of a metre, so that
+// many just touch; some are disabled, have bits, or are on one body.
+static void fill(dSpaceID space, chance *by, dBodyID body)
+{
+    for (int i = 0; i < GEOMS; i++) {
+        double size = 0.25 * (1 + floor(chance_between(by, 0, 6)));
+        geom[i] = i % 7 ? dCreateBox(space, size, 0.5, 0.5) : dCreateSphere(space, size / 2);
+        dGeomSetPosition(geom[i], 0.25 * floor(chance_between(by, -6, 8)),
+                         0.25 * floor(chance_between(by, -6, 8)),
+                         0.25 * floor(chance_between(by, -6, 4)));
+        if (i % 6 == 1) {
+            dGeomDisable(geom[i]);
+        }
+        if (i % 5 == 2) {
+            dGeomSetCategoryBits(geom[i], i % 2 ? 1 : 2);
+            dGeomSetCollideBits(geom[i], 2);
+        }
+        if (i % 9 == 3) {
+            dGeomSetBody(geom[i], body);
+        }
+    }
+}
+
+// ODE's pairs and those that it misses are all pairs of boxes that meet, each once.
+START_TEST(hash_spaces_find_all_pairs)
+{
+    chance by = {.state = (uint64_t)_i};
+    sprag_scratch scratch = {0};
+    int missed = 0, all = 0;
+    dInitODE2(0);
+    dWorldID world = dWorldCreate();
+    for (int k = 0; k < 20; k++) {
+        dSpaceID space = dHashSpaceCreate(NULL);
+        dBodyID body = dBodyCreate(world);
+        if (_i % 2) {
+            dHashSpaceSetLevels(space, -1, 1);
+        }
+        fill(space, &by, body);
+        memset(found, 0, sizeof found);
+        sprag_ode_space_collide(space, NULL, note);
+        int before = 0;
+        for (int i = 0; i < GEOMS * GEOMS; i++) {
+            before += found[i / GEOMS][i % GEOMS];
+        }
+        ck_assert(sprag_ode_find_missed(space, note, NULL, &scratch));
+        for (int i = 0; i < GEOMS; i++) {
+            for (int n = i + 1; n < GEOMS; n++) {
+                dGeomID a = geom[i], b = geom[n];
+                bool bits = (dGeomGetCategoryBits(a) & dGeomGetCollideBits(b)) ||
+                            (dGeomGetCategoryBits(b) & dGeomGetCollideBits(a));
+                bool apart = !dGeomGetBody(a) || dGeomGetBody(a) != dGeomGetBody(b);
+                bool expected =
+                    bits && apart && dGeomIsEnabled(a) && dGeomIsEnabled(b) && boxes_meet(a, b);
+                ck_assert_msg(found[i][n] == expected, "%d and %d: %d, not %d", i, n, found[i][n],
+                              expected);
+                all += expected;
+            }
+        }
+        missed += all - before;
+        all = 0;
+        dSpaceDestroy(space);
+        dBodyDestroy(body);
+    }
+    ck_assert(missed > 0 || _i % 2); // few have the levels that are missed
+    sprag_scratch_free(&scratch);
+    dWorldDestroy(world);
+    dCloseODE();
+}
+END_TEST
+
+// Geoms of low levels come first in a hash space: level 0 is that of 0.5 to 1 m.
+START_TEST(places_go_by_level)
+{
+    dInitODE2(0);
+    dSpaceID hash = dHashSpaceCreate(NULL), simple = dSimpleSpaceCreate(NULL);
+    dGeomID small = dCreateBox(hash, 0.6, 0.1, 0.1), large = dCreateBox(hash, 0.1, 0.1, 1.5),
+            tiny = dCreateBox(hash, 0.01, 0.01, 0.01), huge = dCreateBox(hash, 9, 1, 1),
+            other = dCreateBox(simple, 9, 1, 1);
+    dHashSpaceSetLevels(hash, -2, 2);
+    ck_assert_int_eq(sprag_ode_place_in(hash, 3, small), 4 * 2 + 3);
+    ck_assert_int_eq(sprag_ode_place_in(hash, 3, large), 4 * 3 + 3);
+    ck_assert_int_eq(sprag_ode_place_in(hash, 1, tiny), 1);
+    ck_assert_int_eq(sprag_ode_place_in(hash, 2, huge), 4 * 5 + 2);
+    ck_assert_int_eq(sprag_ode_place_in(simple, 7, other), 7);
+    dSpaceDestroy(hash);
+    dSpaceDestroy(simple);
+    dCloseODE();
+}
+END_TEST
+
+// ---- sets
+
+static const void *part(int i)
+{
+    return (const void *)(uintptr_t)(8 * i);
+}
+
+static bool keep_third(const ode_key *key, void *data)
+{
+    return (uintptr_t)key->part[0] / 8 % 3 == (uintptr_t)data;
+}
+
+START_TEST(sets_keep_keys_in_their_order)
+{
+    enum { KEYS = 500 };
+    ode_set set = {0};
+    ck_assert(!sprag_ode_set_has(&set, (ode_key){{part(1)}}));
+    for (int i = 0; i < KEYS; i++) {
+        ck_assert_int_eq(sprag_ode_set_add(&set, (ode_key){{part(i), part(i / 2)}}), ODE_SET_NEW);
+        ck_assert_int_eq(sprag_ode_set_add(&set, (ode_key){{part(i), part(i / 2)}}), ODE_SET_KNOWN);
+        ck_assert_int_eq(set.count, i + 1);
+        ck_assert(!sprag_ode_set_has(&set, (ode_key){{part(i), part(i / 2 + 1)}}));
+    }
+    for (int i = 0; i < KEYS; i++) {
+        ck_assert(sprag_ode_set_has(&set, (ode_key){{part(i), part(i / 2)}}));
+        ck_assert_ptr_eq(set.key[i].part[0], part(i));
+    }
+    for (uintptr_t third = 0; third < 2; third++) { // none is left by the second
+        sprag_ode_set_filter(&set, keep_third, (void *)third);
+        ck_assert_int_eq(set.count, third ? 0 : (KEYS + 2) / 3);
+        for (int i = 0; i < KEYS; i++) {
+            ck_assert(sprag_ode_set_has(&set, (ode_key){{part(i), part(i / 2)}}) ==
+                      (!third && i % 3 == 0));
+        }
+        for (int i = 0; i < set.count; i++) {
+            ck_assert_ptr_eq(set.key[i].part[0], part(3 * i));
+        }
+        sprag_ode_set_filter(&set, keep_third, (void *)third); // keeps all
+        ck_assert_int_eq(set.count, third ? 0 : (KEYS + 2) / 3);
+    }
+    ck_assert_int_eq(sprag_ode_set_add(&set, (ode_key){{part(1)}}), ODE_SET_NEW);
+    sprag_ode_set_clear(&set);
+    ck_assert(!sprag_ode_set_has(&set, (ode_key){{part(1)}}) && set.count == 0);
+    sprag_ode_set_free(&set);
+    ck_assert_int_eq(set.room, 0);
+}
+END_TEST
+
+START_TEST(pairs_have_no_order)
+{
+    enum { PAIRS = 300 };
+    static char byte[PAIRS + 1];
+    ode_pair_answers answers;
+    sprag_scratch scratch = {0};
+    dGeomID last = (dGeomID)(void *)&byte[PAIRS];
+    ck_assert(sprag_ode_pair_answers_make(&answers, 10, &scratch));
+    for (int i = 0; i < PAIRS; i++) {
+        dGeomID a = (dGeomID)(void *)&byte[i];
+        ode_key key = sprag_ode_pair_key(a, last, byte), turned = sprag_ode_pair_key(last, a, byte);
+        ck_assert(!memcmp(&key, &turned, sizeof key));
+        ck_assert_ptr_eq(key.part[2], byte);
+        ck_assert_ptr_null(sprag_ode_pair_answer_find(&answers, a, last));
+        ode_pair_answer *answer = sprag_ode_pair_answer_add(&answers, a, last);
+        ck_assert_ptr_eq(sprag_ode_pair_answer_add(&answers, last, a), answer);
+        ck_assert(!answer->accepted && !answer->joint && answers.count == i + 1);
+        answer->joint = (dJointID)(void *)a;
+    }
+    for (int i = 0; i < PAIRS; i++) {
+        dGeomID a = (dGeomID)(void *)&byte[i];
+        ck_assert_ptr_eq(sprag_ode_pair_answer_find(&answers, last, a)->joint, (void *)a);
+        ck_assert_ptr_null(sprag_ode_pair_answer_find(&answers, a, a));
+    }
+    sprag_scratch_free(&scratch);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("spaces");
+    ADD_TESTS(suite, "all", {hash_spaces_find_all_pairs, 6}, {places_go_by_level, 1},
+              {sets_keep_keys_in_their_order, 1}, {pairs_have_no_order, 1});
+    return run_suite(suite);
+}
