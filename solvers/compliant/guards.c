@@ -239,9 +239,6 @@ void compliant_find_guards(compliant_run *run)
         guards->two_way[g] = true;
     }
     for (int g = 0; g < guards->pairs; g++) {
-        if (compliant_flies(run, g) || compliant_is_rigid(run, g)) {
-            guards->label[g] = 0; // until compliant_impact decides
-        }
         set_rounding_apart(run, g);
     }
     for (int s = 0; s < run->stops; s++) {
