@@ -9,7 +9,9 @@
 #include "stribeck_cases.h"
 #include "suite.h"
 
-enum { UPDATES = 40 };
+enum { UPDATES = 40, STALLED = 5 };
+
+static sprag_iteration history[UPDATES];
 
 // Solves s by the interior-point method alone: velocities into s, impulses into *system.
 static sprag_result solve_interior(sprag_system *system, double tolerance)
@@ -24,7 +26,7 @@ static sprag_result solve_interior(sprag_system *system, double tolerance)
         sprag_stribeck_assemble(&s.problem, &scales, &scratch, system, &node_of, &stiction),
         SPRAG_OK);
     ck_assert_int_le(system->size, 6 * 100);
-    s.stats = (sprag_stats){0};
+    s.stats = (sprag_stats){.history = history, .history_room = UPDATES};
     sprag_result result = sprag_interior_solve(system, sprag_problem_scale(&s.problem), stiction,
                                                tolerance, UPDATES, v, dv, &s.stats);
     for (int b = 0; b < s.problem.bodies; b++) {
@@ -130,11 +132,38 @@ START_TEST(piles_agree_with_newton)
 }
 END_TEST
 
+// It ends where rounding is reached, after UPDATES, or at the fifth update from the last one that
+// halved the error or left it above 0.1.
+START_TEST(stalled_updates_end_it)
+{
+    int stalls = 0;
+    for (int i = 0; i < 12; i++) {
+        sprag_system system;
+        open_pile(&s, 16 * i, true);
+        ck_assert_int_eq(solve_interior(&system, 0), SPRAG_NOT_CONVERGED);
+        int since = 0;
+        double least = 0.1;
+        for (int k = 0; k < s.stats.iterations; k++, since++) {
+            ck_assert_int_lt(since, STALLED);
+            const double now = history[k].convergence;
+            if (now > 0.1 || now < least / 2) {
+                since = 0;
+                least = fmin(least, now);
+            }
+        }
+        ck_assert(since == STALLED || s.stats.iterations == UPDATES ||
+                  s.stats.factorizations > s.stats.iterations);
+        stalls += since == STALLED;
+    }
+    ck_assert_int_gt(stalls, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("interior");
     ADD_CASE(suite, "interior", {a_puck_slides_and_stops, 4}, {a_force_bounds_friction, 1},
              {a_soft_contact_keeps_its_law, 9}, {a_row_keeps_its_bound, 1},
-             {piles_agree_with_newton, 12});
+             {piles_agree_with_newton, 12}, {stalled_updates_end_it, 1});
     return run_suite(suite);
 }

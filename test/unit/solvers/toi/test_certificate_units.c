@@ -46,7 +46,7 @@ static void open_pair(pair *p, chance *dice)
     }
 }
 
-static sprag_certificate certify(pair *p, int metre, int second)
+static sprag_certificate certify_above(pair *p, double level, double horizon)
 {
     const sprag_shape *shape[2];
     const sprag_pose *pose[2];
@@ -54,20 +54,27 @@ static sprag_certificate certify(pair *p, int metre, int second)
     sprag_certificate c = {0};
     sprag_gap gap;
     for (int side = 0; side < 2; side++) {
+        p->carried[side] = (sprag_carried){&p->shape[side], centred, &p->motion[side]};
+        shape[side] = &p->shape[side];
+        pose[side] = &p->motion[side].pose;
+    }
+    const sprag_gap_query query = {.reach = INFINITY};
+    ck_assert_int_ne(sprag_gap_find(shape, pose, &query, NULL, &gap, NULL), SPRAG_BAD_PROBLEM);
+    sprag_time_of_impact(p->carried, &gap, level, horizon, &c);
+    return c;
+}
+
+static sprag_certificate certify(pair *p, int metre, int second)
+{
+    for (int side = 0; side < 2; side++) {
         sprag_motion *m = &p->motion[side];
         change(&p->shape[side].radius, 1, metre);
         change(p->shape[side].half, 3, metre);
         change(m->pose.position, 3, metre);
         change(m->velocity, 3, metre - second);
         change(m->velocity + 3, 3, -second);
-        p->carried[side] = (sprag_carried){&p->shape[side], centred, m};
-        shape[side] = &p->shape[side];
-        pose[side] = &m->pose;
     }
-    const sprag_gap_query query = {.reach = INFINITY};
-    ck_assert_int_ne(sprag_gap_find(shape, pose, &query, NULL, &gap, NULL), SPRAG_BAD_PROBLEM);
-    sprag_time_of_impact(p->carried, &gap, ldexp(1e-6, metre), ldexp(0.1, second), &c);
-    return c;
+    return certify_above(p, ldexp(1e-6, metre), ldexp(0.1, second));
 }
 
 START_TEST(units_change_no_digit)
@@ -98,9 +105,30 @@ START_TEST(units_change_no_digit)
 }
 END_TEST
 
+// Balls that approach at 2 m/s end at a thousandth above the level, or half of the way to it where
+// they are nearer.
+START_TEST(margins_are_a_thousandth_or_half_of_the_way)
+{
+    static const double level = 1e-3, above[] = {2e-4, 2e-6, 1.8e-6, 1e-7}; // m
+    const double gap = level + above[_i], margin = fmin(1e-3 * level, above[_i] / 2);
+    pair p = {0};
+    for (int side = 0; side < 2; side++) {
+        p.shape[side] = (sprag_shape){.kind = SPRAG_SPHERE, .radius = 0.5};
+        p.motion[side] = (sprag_motion){
+            .pose = {{0, 0, side ? 0 : 1 + gap}, {1, 0, 0, 0, 1, 0, 0, 0, 1}},
+            .velocity = {0, 0, side ? 1 : -1},
+        };
+    }
+    const sprag_certificate c = certify_above(&p, level, 0.1);
+    ck_assert_double_eq_tol(c.time, (above[_i] - margin) / 2, 1e-12);
+    ck_assert(!c.whole);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("certificate_units");
-    ADD_TESTS(suite, "certificates", {units_change_no_digit, 4});
+    ADD_TESTS(suite, "certificates", {units_change_no_digit, 4},
+              {margins_are_a_thousandth_or_half_of_the_way, 4});
     return run_suite(suite);
 }
