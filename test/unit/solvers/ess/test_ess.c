@@ -324,10 +324,12 @@ END_TEST
 START_TEST(bad_entries_are_named)
 {
     static const bool two_way[3];
-    static const sprag_ess_reset reset = {0, 3, true};
+    static const sprag_ess_reset reset[] = {
+        {0, 3, true}, {0, -1, true}, {3, 0, true}, {-1, 0, true}};
     static const double eps[3] = {0.1, -1, 0}, scale[3] = {1, 0, 1}, time[2] = {0.3, 0.2};
+    static const double wide[3] = {1, INFINITY, 1};
     static double state[6], direction[3] = {1, NAN, 0};
-    for (int i = 0; i < 41; i++) {
+    for (int i = 0; i < 49; i++) {
         sprag_ess_problem p = order_problem;
         p.two_way = two_way;
         sprag_ess_options o = sprag_ess_defaults(1e-2);
@@ -349,7 +351,7 @@ START_TEST(bad_entries_are_named)
             BAD(5, p.row_entries = -1, "row_entries");
             BAD(6, p.resets = -1, "resets");
             BAD(7, p.resets = 1, "reset");
-            BAD(8, (p.resets = 1, p.reset = &reset), "reset[0]");
+            BAD(8, (p.resets = 1, p.reset = reset), "reset[0]");
             BAD(9, p.eps = eps, "eps[1]");
             BAD(10, o.step = 0, "step");
             BAD(11, o.step = NAN, "step");
@@ -382,6 +384,14 @@ START_TEST(bad_entries_are_named)
             BAD(39, p.rate_bound = direction, "rate_bound[1]");
             BAD(40, (p.rate_bound = scale, o.label_tolerance = INFINITY), "rate_bound[0]");
             BAD(35, (out.directions = 1, out.direction = NULL), "direction");
+            BAD(41, out.event_room = -1, "event_room");
+            BAD(42, out.directions = -1, "directions");
+            BAD(43, (p.resets = 1, p.reset = reset + 1), "reset[0]");
+            BAD(44, (p.resets = 1, p.reset = reset + 2), "reset[0]");
+            BAD(45, (p.resets = 1, p.reset = reset + 3), "reset[0]");
+            BAD(46, p.eps = wide, "eps[1]");
+            BAD(47, start = 0.35, "time[0]");
+            BAD(48, end = 0.25, "time[0]");
         }
         ck_assert_msg(integrate(&p, &o, start, end, x, label, &out) == SPRAG_BAD_PROBLEM, "%s",
                       name);
@@ -402,6 +412,58 @@ START_TEST(bad_entries_are_named)
                                       &scratch, message, sizeof message),
                      SPRAG_BAD_PROBLEM);
     ck_assert_ptr_nonnull(strstr(message, "guard[1]"));
+}
+END_TEST
+
+static sprag_result corner_of(const sprag_ess_problem *p, const double *at[3], const int *guard,
+                              int guards)
+{
+    double w[3];
+    sprag_result result = sprag_ess_corner(p, at[0], at[1], guard, guards, false, at[2], w, NULL,
+                                           &scratch, message, sizeof message);
+    sprag_scratch_reset(&scratch);
+    return result;
+}
+
+static void keep_state(void *user, const double *x, const double *label, int guard, double *after)
+{
+    (void)user, (void)label, (void)guard;
+    memcpy(after, x, 3 * sizeof *after);
+}
+
+// Each entry of a corner that is missing or out of its range, by its name.
+START_TEST(bad_corners_are_named)
+{
+    static const double x[3], label[3] = {0, 1, 0}, below[3] = {0, -1, 0}, v[3] = {1, 2, 3};
+    static const double bad[3] = {0, NAN, 0};
+    static const bool mapped[3] = {false, true, false};
+    static const int low[] = {-1}, guard[] = {0, 2}, mapped_guard[] = {0, 1};
+    static const struct {
+        const char *name;
+        const double *at[3];
+        const int *guard;
+        int guards;
+    } wrong[] = {
+        {"guards", {x, label, v}, NULL, 1},    {"guards", {x, label, v}, guard, -1},
+        {"guard[0]", {x, label, v}, low, 1},   {"x is missing", {NULL, label, v}, guard, 2},
+        {"x[1]", {bad, label, v}, guard, 2},   {"label is missing", {x, NULL, v}, guard, 2},
+        {"label[1]", {x, below, v}, guard, 2}, {"v is missing", {x, label, NULL}, guard, 2},
+        {"v[1]", {x, label, bad}, guard, 2},   {"guard[1]", {x, label, v}, mapped_guard, 2}};
+    sprag_ess_problem p = order_problem;
+    p.reset_map = keep_state;
+    p.is_mapped = mapped;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const double *at[3] = {wrong[i].at[0], wrong[i].at[1], wrong[i].at[2]};
+        ck_assert_int_eq(corner_of(&p, at, wrong[i].guard, wrong[i].guards), SPRAG_BAD_PROBLEM);
+        ck_assert_msg(strstr(message, wrong[i].name), "%s: %s", message, wrong[i].name);
+    }
+    const double *at[3] = {x, label, v};
+    ck_assert_int_eq(corner_of(NULL, at, guard, 2), SPRAG_BAD_PROBLEM);
+    ck_assert_int_ne(corner_of(&p, at, guard, 2), SPRAG_BAD_PROBLEM);
+    ck_assert_int_eq(corner_of(&p, at, NULL, 0), SPRAG_OK);
+    p.is_mapped = NULL; // every guard is
+    ck_assert_int_eq(corner_of(&p, at, guard, 2), SPRAG_BAD_PROBLEM);
+    ck_assert_ptr_nonnull(strstr(message, "guard[0]"));
 }
 END_TEST
 
@@ -480,20 +542,42 @@ START_TEST(long_steps_cross_many_guards)
 }
 END_TEST
 
-// The values at the ends of what the options may be.
-START_TEST(extreme_options_are_accepted)
+static void still_field(void *user, const double *x, const double *label, double *f)
 {
-    for (int i = 0; i < 5; i++) {
-        double x[3], label[3] = {0, 0, 0};
+    (void)user, (void)x, (void)label;
+    memset(f, 0, 3 * sizeof *f);
+}
+
+// The values at the ends of what entries may be.
+START_TEST(extreme_entries_are_accepted)
+{
+    static const double none[3], endless[3] = {INFINITY, INFINITY, INFINITY}, time[] = {0, 0, 0.01};
+    for (int i = 0; i < 15; i++) {
+        double x[3], label[3] = {0, 0, 0}, state[9], *labels = i == 5 ? NULL : label;
         sprag_ess_options o = sprag_ess_defaults(1e-2);
+        sprag_ess_problem p = order_problem;
+        sprag_ess_output out = {.time = time, .times = i == 6 ? 3 : 0, .state = state};
+        p.guards = i == 5 ? 0 : p.guards;
+        p.guard = i == 5 ? NULL : p.guard;
+        p.field = i == 5 ? still_field : p.field;
+        p.row_entries = i == 7 ? 0 : i == 8 ? 3 : p.row_entries;
+        p.eps = i == 9 ? none : NULL;
+        p.label_tolerance = i == 10 ? endless : NULL;
+        p.rate_bound = i == 10 ? endless : NULL;
+        o.eps = i == 11 ? 0 : o.eps;
+        o.corner_time = i == 12 ? 0 : o.corner_time;
+        o.zeno_time = i == 13 ? 0 : o.zeno_time;
+        o.relative_tolerance = i == 14 ? 0 : o.relative_tolerance;
+        out.state = i == 6 ? out.state : NULL;
         memcpy(x, order_start, sizeof x);
         o.samples = i == 0 ? 1 : i == 1 ? 8 : o.samples;
         o.zeno_events = i == 2 ? 1 : o.zeno_events;
         o.max_steps = i == 3 ? 1 : o.max_steps;
         o.first_step = i == 4 ? 0 : o.first_step;
-        ck_assert_msg(integrate(&order_problem, &o, 0, i == 3 ? 1e-3 : 0.01, x, label, NULL) ==
-                          SPRAG_OK,
+        ck_assert_msg(integrate(&p, &o, 0, i == 3 ? 1e-3 : 0.01, x, labels, &out) == SPRAG_OK,
                       "%d: %s", i, message);
+        ck_assert_int_eq(out.reached, out.times);
+        ck_assert_msg(integrate(&p, &o, 1, 1, x, labels, NULL) == SPRAG_OK, "%d: %s", i, message);
     }
 }
 END_TEST
@@ -614,9 +698,10 @@ int main(void)
               {groups_keep_the_number_of_evaluations, 1});
     ADD_TESTS(suite, "interface", {bad_values_of_callbacks_are_named, 1},
               {bad_values_within_a_step_are_named, 1}, {bad_entries_are_named, 1},
-              {extreme_options_are_accepted, 1}, {dense_output_is_continuous, MODES},
-              {same_problem_gives_the_same_bits, MODES}, {wide_vectors_give_the_same_bits, MODES},
-              {steps_are_limited, 1}, {last_event_ends_the_integration, 3});
+              {extreme_entries_are_accepted, 1}, {bad_corners_are_named, 1},
+              {dense_output_is_continuous, MODES}, {same_problem_gives_the_same_bits, MODES},
+              {wide_vectors_give_the_same_bits, MODES}, {steps_are_limited, 1},
+              {last_event_ends_the_integration, 3});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;
