@@ -352,5 +352,5 @@ double sprag_ess_locate(sprag_ess_run *run, double step)
         return entry;
     }
     solve_first(run, step);
-    return fmin(entry, looked == most && run->queue.count > 0 ? run->queue.entry[0].time : 1);
+    return run->queue.count > 0 ? fmin(entry, run->queue.entry[0].time) : entry;
 }
