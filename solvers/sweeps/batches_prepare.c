@@ -52,17 +52,14 @@ INLINE void change_axes(const batch *c, lanes *first, lanes *second)
     *second = c->basis[1][0] * u + c->basis[1][1] * v;
 }
 
-// Expected impulses p of the problem's axes: p = basis' q. Those between things that nothing moves
-// are zero.
+// Expected impulses p of the problem's axes: p = basis' q.
 INLINE void change_impulses(const batch *c, lanes p[3])
 {
     lanes det = c->basis[0][0] * c->basis[1][1] - c->basis[0][1] * c->basis[1][0];
-    det = SELECT(c->give > 0, det, zeros);
     lane_mask good = det != 0;
     det = DIVISOR(good, det);
     lanes q0 = (c->basis[1][1] * p[1] - c->basis[1][0] * p[2]) / det;
     lanes q1 = (c->basis[0][0] * p[2] - c->basis[0][1] * p[1]) / det;
-    p[0] = SELECT(c->give > 0, p[0], zeros);
     p[1] = SELECT(good, q0, zeros);
     p[2] = SELECT(good, q1, zeros);
 }
