@@ -431,7 +431,7 @@ static void take_forces(const solve *s, double *f)
     compliant_held *held = &run->held;
     for (int i = 0; i < s->bodies; i++) {
         double *to = f + COMPLIANT_STATES * s->global[i] + COMPLIANT_VELOCITY;
-        for (int k = 0; k < 6 && s->body[i].mass > 0; k++) {
+        for (int k = 0; k < 6; k++) {
             double change = s->solution.velocity[i][k] - s->body[i].velocity[k];
             to[k] = change / s->span;
             if (!held->observed) {
