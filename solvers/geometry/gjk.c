@@ -306,7 +306,7 @@ sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *
         double aside[3], off = distance - bound;
         subtract3(v.at, nearest, aside);
         double turn = SPRAG_GJK_TURN * norm3(aside);
-        if (off <= rounding && off <= turn && rounding <= turn) {
+        if (off <= rounding && rounding <= turn) {
             return SPRAG_GJK_APART;
         }
         bool turning = off <= rounding && turns++ < SPRAG_GJK_TURNS;
