@@ -91,8 +91,8 @@ enum { SPRAG_ESS_REFINEMENTS = 4 };
 #define SPRAG_ESS_EXACT 1e-9
 #define SPRAG_ESS_ROUGH 1e-4
 
-// Secants, then bisections, in all. Fewer: less exact events of guards that are far from linear.
-enum { SPRAG_ESS_SECANTS = 12, SPRAG_ESS_ROUNDS = 100 };
+// Secants, then bisections. Fewer: slower at guards that are nearly linear; more: at those that jump.
+enum { SPRAG_ESS_SECANTS = 12 };
 
 // A root just behind the last event is searched from BEHIND on if h there is below JUST of its
 // value at the other end: it is rounding at first.

@@ -38,7 +38,7 @@ static double root(const probe *p, bracket *b, double tolerance)
     if (b->at_low > -SPRAG_ESS_JUST * b->at_high && behind < high && probe_at(p, behind) <= 0) {
         low = behind;
     }
-    for (int round = 0; round < SPRAG_ESS_ROUNDS && high - low > DBL_EPSILON; round++) {
+    for (int round = 0; high - low > DBL_EPSILON; round++) {
         part = part > low && part < high && round < SPRAG_ESS_SECANTS ? part : (low + high) / 2;
         double s = probe_at(p, part);
         if (s > 0) {

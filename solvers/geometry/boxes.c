@@ -134,7 +134,7 @@ static int cross_edges(const sprag_core core[2], const relative *f, double round
             }
         }
     }
-    if (top >= 0 && highest > found->bound) {
+    if (top >= 0) {
         double s = crossing(core, top / 3, top % 3, n);
         if (s > found->bound + rounding) {
             found->bound = s;

@@ -73,6 +73,40 @@ START_TEST(a_way_back_crosses_nothing)
 }
 END_TEST
 
+static void jumping_guard(void *user, const double *x, const int *which, int count, double *h)
+{
+    (void)which;
+    for (int i = 0; i < count; i++) {
+        h[i] = x[0] < *(const double *)user ? -1 : 1;
+    }
+}
+
+static void even_field(void *user, const double *x, const double *label, double *f)
+{
+    (void)user, (void)x, (void)label;
+    f[0] = 1;
+}
+
+// A guard that jumps is located to 1e-9 of the step: by secants, and then by 30 halvings at most.
+START_TEST(jumps_are_located_by_halves)
+{
+    static const double at[] = {1.0 / 3, 0.7, 0.999};
+    for (int i = 0; i < 3 * MODES; i++) {
+        double jump = at[i % 3], x = 0, label = 0;
+        sprag_ess_problem p = {
+            .states = 1, .guards = 1, .user = &jump, .field = even_field, .guard = jumping_guard};
+        sprag_ess_event event;
+        sprag_ess_output out = {.event = &event, .event_room = 1};
+        sprag_ess_options o = sprag_ess_defaults(1);
+        o.mode = modes[i / 3];
+        OK(integrate(&p, &o, 0, 1, &x, &label, &out));
+        ck_assert_int_eq(stats.events, 1);
+        ck_assert_double_eq_tol(event.time, jump, 1e-9);
+        ck_assert_int_le(stats.guard_values, 12 + 30 + 8);
+    }
+}
+END_TEST
+
 START_TEST(resting_contact_takes_plain_steps)
 {
     for (int sign = -1; sign <= 1; sign += 2) {
@@ -582,7 +616,8 @@ int main(void)
     ADD_TESTS(
         suite, "situations", {overdue_guards_are_crossed_at_once, 1},
         {a_way_back_crosses_nothing, 1}, {resting_contact_takes_plain_steps, 1},
-        {receding_guards_are_no_candidates, 1}, {sliding_ends_with_its_guard, 2 * MODES},
+        {jumps_are_located_by_halves, 1}, {receding_guards_are_no_candidates, 1},
+        {sliding_ends_with_its_guard, 2 * MODES},
         {crossed_guards_that_are_left_again_are_a_mismatch, 1},
         {labels_have_a_tolerance_of_their_own, 2 * MODES},
         {strict_ends_where_a_guard_recedes_in_every_mode, MODES}, {zeno_ends_with_its_guard, MODES},
