@@ -20,6 +20,33 @@ static void add_candidate(candidates *c, const sprag_plane *plane, double worth)
     }
 }
 
+// The point r of one side that reaches farthest towards the other one along a normal, at t = 0.
+// Returns how far (m).
+static double support_along(const sprag_approach *a, int b, const double normal[3], double r[3])
+{
+    double local[3];
+    mul33_transposed(a->side[b].motion.pose.rotation, normal, local);
+    for (int k = 0; k < 3; k++) {
+        local[k] *= b ? 1 : -1;
+    }
+    sprag_side_support(&a->side[b], local, r);
+    return dot3(r, local);
+}
+
+// The side that is a half-space, with its normal at t = 0; -1: none.
+static int half_space(const sprag_approach *a, double normal[3])
+{
+    for (int b = 0; b < 2; b++) {
+        if (a->side[b].shape->kind == SPRAG_PLANE) {
+            for (int k = 0; k < 3; k++) {
+                normal[k] = (b ? 1 : -1) * a->side[b].motion.pose.rotation[3 * k + 2];
+            }
+            return b;
+        }
+    }
+    return -1;
+}
+
 // Adds the supporting plane of one shape along a normal. Of equal planes, that of the slower
 // turning shape comes first.
 static void add_carried(const sprag_approach *a, int carrier, const double normal[3], double worth,
@@ -27,17 +54,12 @@ static void add_carried(const sprag_approach *a, int carrier, const double norma
 {
     const sprag_side *side = &a->side[carrier];
     sprag_plane plane = {.carrier = carrier};
-    double local[3], sign = carrier ? 1 : -1, spin = norm3(side->velocity + 3);
+    double spin = norm3(side->motion.velocity + 3);
     memcpy(plane.normal, normal, sizeof plane.normal);
     if (side->shape->kind != SPRAG_SPHERE || norm3(side->origin) > 0) {
-        memcpy(plane.spin, side->velocity + 3, sizeof plane.spin);
+        memcpy(plane.spin, side->motion.velocity + 3, sizeof plane.spin);
     }
-    mul33_transposed(side->start_rotation, normal, local);
-    for (int k = 0; k < 3; k++) {
-        local[k] *= sign;
-    }
-    sprag_side_support(side, local, plane.point[carrier]);
-    plane.support = dot3(plane.point[carrier], local);
+    plane.support = support_along(a, carrier, normal, plane.point[carrier]);
     add_candidate(c, &plane, worth - (a->spin > 0 ? SPRAG_TOI_PREFER_SLOW * spin / a->spin : 0));
 }
 
@@ -48,7 +70,7 @@ static bool add_faces(const sprag_approach *a, int b, const double normal[3], ca
     const sprag_shape *shape = side->shape;
     double local[3], best[SPRAG_TOI_FACES], outwards[SPRAG_TOI_FACES][3], sign = b ? 1 : -1;
     int count = 0;
-    mul33_transposed(side->start_rotation, normal, local);
+    mul33_transposed(side->motion.pose.rotation, normal, local);
     bool axes = shape->kind == SPRAG_BOX || shape->kind == SPRAG_CYLINDER;
     int faces = axes ? 3 : shape->kind == SPRAG_POLYTOPE ? shape->polytope->faces : 0;
     double least = !axes && faces == 2 ? SPRAG_TOI_FACING_TRIANGLE : SPRAG_TOI_FACING;
@@ -70,7 +92,7 @@ static bool add_faces(const sprag_approach *a, int b, const double normal[3], ca
     }
     for (int i = 0; i < count; i++) {
         double n[3];
-        mul33(side->start_rotation, outwards[i], n);
+        mul33(side->motion.pose.rotation, outwards[i], n);
         for (int k = 0; k < 3; k++) {
             n[k] *= sign;
         }
@@ -87,16 +109,12 @@ static bool is_round(const sprag_shape *shape)
 
 static void find_planes(const sprag_approach *a, const double normal[3], candidates *c)
 {
+    double flat[3];
+    const int plane_side = half_space(a, flat);
     c->count = 0;
-    for (int b = 0; b < 2; b++) {
-        if (a->side[b].shape->kind == SPRAG_PLANE) {
-            double n[3];
-            for (int k = 0; k < 3; k++) {
-                n[k] = (b ? 1 : -1) * a->side[b].rotation[3 * k + 2];
-            }
-            add_carried(a, b, n, 1, c);
-            return;
-        }
+    if (plane_side >= 0) {
+        add_carried(a, plane_side, flat, 1, c);
+        return;
     }
     for (int b = 0; b < 2; b++) {
         if (!add_faces(a, b, normal, c)) {
@@ -210,7 +228,7 @@ static void keep_plane(const sprag_approach *a, const sprag_plane *plane, sprag_
     } else if (plane->carrier >= 0 && a->side[plane->carrier].shape->kind != SPRAG_PLANE) {
         kept->kind = SPRAG_CARRIED_PLANE;
         kept->carrier = plane->carrier;
-        mul33_transposed(a->side[plane->carrier].start_rotation, plane->normal, kept->normal);
+        mul33_transposed(a->side[plane->carrier].motion.pose.rotation, plane->normal, kept->normal);
     }
 }
 
@@ -219,7 +237,7 @@ static bool find_kept(const sprag_approach *a, const sprag_kept_plane *kept, spr
     if (kept->kind == SPRAG_CARRIED_PLANE) {
         double normal[3];
         candidates c = {.count = 0};
-        mul33(a->side[kept->carrier].start_rotation, kept->normal, normal);
+        mul33(a->side[kept->carrier].motion.pose.rotation, kept->normal, normal);
         add_carried(a, kept->carrier, normal, 1, &c);
         *plane = c.plane[0];
         return true;
@@ -308,35 +326,24 @@ static bool best_plane(sprag_approach *a, const double normal[3], sprag_plane *b
 // Mirtich, distance over closing speed plus spin times reach.
 static bool is_far(const sprag_approach *a, const double normal_found[3], double distance)
 {
-    double room = distance - a->level, closing = 0, across[3], sum = 0, normal[3];
+    double room = distance - a->level, closing = 0, across[3], sum = 0, normal[3], r[3];
     memcpy(normal, normal_found, sizeof normal);
-    for (int b = 0; b < 2; b++) { // a half-space has only its own normal
-        if (a->side[b].shape->kind == SPRAG_PLANE) {
-            for (int k = 0; k < 3; k++) {
-                normal[k] = (b ? 1 : -1) * a->side[b].rotation[3 * k + 2];
-            }
-        }
-    }
+    const int flat = half_space(a, normal); // it has only its own normal
     for (int b = 0; b < 2; b++) {
-        closing -= (b ? -1 : 1) * dot3(normal, a->side[b].velocity);
+        closing -= (b ? -1 : 1) * dot3(normal, a->side[b].motion.velocity);
     }
     if (!(room > a->horizon * closing) || !(room > 0)) {
         return false;
     }
     for (int b = 0; b < 2; b++) {
         const sprag_side *side = &a->side[b];
-        double r[3], local[3], sign = b ? 1 : -1;
-        cross3(side->velocity + 3, normal, across);
+        cross3(side->motion.velocity + 3, normal, across);
         double rate = norm3(across);
-        mul33_transposed(side->rotation, normal, local);
-        if (side->shape->kind == SPRAG_PLANE && rate > 0) {
+        if (b == flat && rate > 0) {
             return false;
         }
-        for (int k = 0; k < 3; k++) {
-            local[k] *= sign;
-        }
-        sprag_side_support(side, local, r);
-        sum -= side->margin + dot3(r, local) + sign * dot3(normal, side->x);
+        sum -= side->margin + support_along(a, b, normal, r) +
+               (b ? 1 : -1) * dot3(normal, side->now.position);
         closing += rate * side->reach;
     }
     return sum - a->level > a->horizon * closing;
@@ -344,79 +351,50 @@ static bool is_far(const sprag_approach *a, const double normal_found[3], double
 
 // ---- the blocking point
 
-static void point_at(const sprag_side *side, const double local[3], double t, double point[3])
-{
-    double r[3];
-    mul33(side->start_rotation, local, r);
-    sprag_turned(side->velocity + 3, t, r, point);
-    add_scaled(point, 1, side->start, 3);
-    add_scaled(point, t, side->velocity, 3);
-}
+typedef struct blocking {          // of two shapes, at a time
+    double normal[3], point[2][3]; // of the plane; m, on it and on what comes down to it
+    double height;                 // m, of the latter
+} blocking;
 
 // The point of a rim is followed as if the cylinder did not spin about its axis: that moves the
 // shape as the spin does, while a point that spins is near the plane for a moment only. The safe
 // time is that of the points themselves.
-static void blocking_point_at(const sprag_approach *a, const sprag_plane *plane, int b, double t,
-                              double point[3])
+static void unspin(const sprag_side *side, double time, double r[3])
 {
-    const sprag_side *side = &a->side[b];
-    double r[3];
-    memcpy(r, plane->point[b], sizeof r);
-    if (side->shape->kind == SPRAG_CYLINDER && b != plane->carrier) {
-        const double *R = side->start_rotation, axis[3] = {R[2], R[5], R[8]};
-        const double spin[3] = {0, 0, dot3(axis, side->velocity + 3)};
-        double from[3];
-        subtract3(plane->point[b], side->origin, from);
-        sprag_turned(spin, plane->time - t, from, r);
-        add_scaled(r, 1, side->origin, 3);
-    }
-    point_at(side, r, t, point);
+    const double *R = side->motion.pose.rotation, axis[3] = {R[2], R[5], R[8]};
+    const double spin[3] = {0, 0, dot3(axis, side->motion.velocity + 3)};
+    double from[3];
+    subtract3(r, side->origin, from);
+    sprag_turned(spin, time, from, r);
+    add_scaled(r, 1, side->origin, 3);
 }
 
-static bool crossing_normal(const sprag_approach *a, const sprag_plane *plane, double t,
-                            double normal[3])
+// At any time (s, from t = 0).
+static blocking blocking_at(const sprag_approach *a, const sprag_plane *plane, double t)
 {
-    double e[2][3];
+    sprag_approach then = *a;
+    blocking at;
+    double between[3];
+    sprag_approach_at(&then, t, 0);
+    if (!plane->crossing || !sprag_crossing_normal(&then, plane, at.normal)) {
+        sprag_turned(plane->spin, t, plane->normal, at.normal);
+    }
     for (int b = 0; b < 2; b++) {
-        const sprag_side *side = &a->side[b];
-        double from[3], to[3] = {0, 0, 1};
-        if (plane->end[b][0] != SPRAG_NO_VERTEX) {
-            sprag_side_vertex(side, plane->end[b][0], from);
-            sprag_side_vertex(side, plane->end[b][1], to);
-            subtract3(to, from, to);
+        const sprag_side *side = &then.side[b];
+        const bool rim = side->shape->kind == SPRAG_CYLINDER;
+        const double radius = rim && plane->crossing ? side->shape->radius : side->margin;
+        double r[3];
+        memcpy(r, plane->point[b], sizeof r);
+        if (rim && b != plane->carrier) {
+            unspin(side, plane->time - t, r);
         }
-        mul33(side->start_rotation, to, from);
-        sprag_turned(side->velocity + 3, t, from, e[b]);
+        mul33(side->now.rotation, r, at.point[b]);
+        add_scaled(at.point[b], 1, side->now.position, 3);
+        add_scaled(at.point[b], b ? radius : -radius, at.normal, 3);
     }
-    if (!sprag_across(e[0], e[1], normal)) {
-        return false;
-    }
-    for (int k = 0; k < 3; k++) {
-        normal[k] *= plane->sign;
-    }
-    return true;
-}
-
-// Height (m) of the blocking point above its plane at any time (s, from t = 0). normal: the plane's
-// then; NULL if not wanted.
-static double plane_height(const sprag_approach *a, const sprag_plane *plane, double t,
-                           double normal[3])
-{
-    double n[3], point[2][3], between[3];
-    if (!plane->crossing || !crossing_normal(a, plane, t, n)) {
-        sprag_turned(plane->spin, t, plane->normal, n);
-    }
-    double radii = 0;
-    for (int b = 0; b < 2; b++) {
-        blocking_point_at(a, plane, b, t, point[b]);
-        bool axis = plane->crossing && a->side[b].shape->kind == SPRAG_CYLINDER;
-        radii += axis ? a->side[b].shape->radius : a->side[b].margin;
-    }
-    if (normal) {
-        memcpy(normal, n, sizeof n);
-    }
-    subtract3(point[0], point[1], between);
-    return dot3(n, between) - radii;
+    subtract3(at.point[0], at.point[1], between);
+    at.height = dot3(at.normal, between);
+    return at;
 }
 
 static double lowest_height(const sprag_approach *a, const sprag_plane *plane, double from,
@@ -426,7 +404,7 @@ static double lowest_height(const sprag_approach *a, const sprag_plane *plane, d
     double h[SAMPLES + 1], least = INFINITY, step = (to - from) / SAMPLES;
     int at = 0;
     for (int i = 0; i <= SAMPLES; i++) {
-        h[i] = plane_height(a, plane, i == SAMPLES ? to : from + i * step, NULL);
+        h[i] = blocking_at(a, plane, i == SAMPLES ? to : from + i * step).height;
         if (h[i] < least) {
             least = h[i];
             at = i;
@@ -436,7 +414,7 @@ static double lowest_height(const sprag_approach *a, const sprag_plane *plane, d
         double bend = h[at + 1] - 2 * h[at] + h[at - 1];
         double off = bend > 0 ? (h[at - 1] - h[at + 1]) / (2 * bend) : 0;
         if (fabs(off) <= 1) {
-            least = fmin(least, plane_height(a, plane, from + (at + off) * step, NULL));
+            least = fmin(least, blocking_at(a, plane, from + (at + off) * step).height);
         }
     }
     return least;
@@ -447,14 +425,12 @@ static double lowest_height(const sprag_approach *a, const sprag_plane *plane, d
 static void set_certificate(const sprag_approach *a, const sprag_plane *plane, double passed,
                             double horizon, sprag_certificate *c)
 {
-    const sprag_side *side = &a->side[plane->side];
+    const blocking now = blocking_at(a, plane, -passed);
     c->side = plane->side;
-    c->height = plane_height(a, plane, -passed, c->normal);
+    c->height = now.height;
     c->lowest = lowest_height(a, plane, -passed, horizon - passed);
-    blocking_point_at(a, plane, plane->side, -passed, c->point);
-    bool axis = plane->crossing && side->shape->kind == SPRAG_CYLINDER;
-    add_scaled(c->point, (plane->side ? 1 : -1) * (axis ? side->shape->radius : side->margin),
-               c->normal, 3);
+    memcpy(c->normal, now.normal, sizeof c->normal);
+    memcpy(c->point, now.point[plane->side], sizeof c->point);
 }
 
 // ---- the certificate
@@ -498,7 +474,7 @@ static void set_approach(const sprag_carried pair[2], const sprag_gap *gap, doub
     a->pair = pair;
     a->level = level + fmin(SPRAG_TOI_MARGIN * level, (gap->distance - level) / 2);
     a->horizon = horizon;
-    a->spin = norm3(a->side[0].velocity + 3) + norm3(a->side[1].velocity + 3);
+    a->spin = norm3(a->side[0].motion.velocity + 3) + norm3(a->side[1].motion.velocity + 3);
     a->begin = 0;
     a->length = horizon;
     a->expansions = 0;

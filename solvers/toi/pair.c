@@ -46,19 +46,7 @@ sprag_result sprag_carried_gap(const sprag_carried pair[2], double t, double rea
 void sprag_approach_at(sprag_approach *a, double begin, double length)
 {
     for (int b = 0; b < 2 && begin != a->begin; b++) {
-        sprag_side *side = &a->side[b];
-        sprag_motion motion = {.pose.position = {0}};
-        sprag_pose pose;
-        memcpy(motion.pose.position, side->start, sizeof side->start);
-        memcpy(motion.pose.rotation, side->start_rotation, sizeof side->start_rotation);
-        memcpy(motion.velocity, side->velocity, sizeof side->velocity);
-        if (begin == 0) {
-            pose = motion.pose;
-        } else {
-            sprag_motion_at(&motion, begin, &pose);
-        }
-        memcpy(side->x, pose.position, sizeof side->x);
-        memcpy(side->rotation, pose.rotation, sizeof side->rotation);
+        sprag_motion_at(&a->side[b].motion, begin, &a->side[b].now);
     }
     a->begin = begin;
     a->length = length;
@@ -71,14 +59,24 @@ static sprag_core core_of(const sprag_side *side)
         side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}, NULL};
 }
 
+int sprag_side_vertices(const sprag_side *side)
+{
+    const sprag_core core = core_of(side);
+    return sprag_core_vertices(&core);
+}
+
 void sprag_side_vertex(const sprag_side *side, int vertex, double r[3])
 {
-    sprag_core core = core_of(side);
-    if (vertex == SPRAG_NO_VERTEX) {
-        memcpy(r, side->origin, sizeof side->origin);
-        return;
+    const sprag_shape *shape = side->shape;
+    memcpy(r, side->origin, sizeof side->origin);
+    if (vertex != SPRAG_NO_VERTEX && shape->kind == SPRAG_POLYTOPE) {
+        add_scaled(r, 1, shape->polytope->vertex[vertex], 3);
+    } else if (vertex != SPRAG_NO_VERTEX && shape->kind == SPRAG_CAPSULE) {
+        r[2] += vertex ? shape->half[2] : -shape->half[2];
     }
-    sprag_core_vertex(&core, vertex, r);
+    for (int k = 0; k < 3 && shape->kind == SPRAG_BOX; k++) {
+        r[k] += vertex >> k & 1 ? shape->half[k] : -shape->half[k];
+    }
 }
 
 int sprag_side_support(const sprag_side *side, const double direction[3], double r[3])
@@ -94,62 +92,37 @@ int sprag_side_support(const sprag_side *side, const double direction[3], double
 static double reach_of(const sprag_side *side)
 {
     const sprag_shape *shape = side->shape;
-    double own = 0, most = 0;
-    switch (shape->kind) {
-    case SPRAG_CAPSULE:
-        own = shape->half[2];
-        break;
-    case SPRAG_CYLINDER:
-        own = hypot(shape->half[2], shape->radius);
-        break;
-    case SPRAG_BOX:
-        own = norm3(shape->half);
-        break;
-    case SPRAG_POLYTOPE:
-        for (int i = 0; i < shape->polytope->vertices; i++) {
-            double r[3] = {side->origin[0], side->origin[1], side->origin[2]};
-            add_scaled(r, 1, shape->polytope->vertex[i], 3);
-            double square = dot3(r, r);
-            most = square > most ? square : most;
-        }
-        return sqrt(most);
-    case SPRAG_SPHERE:
-    case SPRAG_PLANE:
-    case SPRAG_SHAPE_KINDS:
-        break;
+    const int vertices = sprag_side_vertices(side);
+    double most = 0, r[3];
+    for (int i = 0; i < vertices; i++) {
+        sprag_side_vertex(side, i, r);
+        most = fmax(most, dot3(r, r));
     }
-    return norm3(side->origin) + own;
+    return shape->kind == SPRAG_CYLINDER
+               ? norm3(side->origin) + hypot(shape->half[2], shape->radius)
+               : sqrt(most);
 }
 
 void sprag_side_make(const sprag_carried *carried, const double *near, double horizon,
                      sprag_side *side)
 {
-    sprag_pose pose;
+    const sprag_core core = {.shape = carried->shape};
     double from[3];
-    memset(side->velocity, 0, sizeof side->velocity);
+    sprag_carried_at(carried, 0, &side->now);
     side->shape = carried->shape;
+    side->motion = (sprag_motion){.pose = side->now};
     if (carried->motion) {
-        const double *R = carried->motion->pose.rotation;
-        memcpy(side->velocity, carried->motion->velocity, sizeof side->velocity);
-        mul33(R, carried->mount.position, pose.position);
-        add_scaled(pose.position, 1, carried->motion->pose.position, 3);
-        mul33_33(R, carried->mount.rotation, pose.rotation);
-    } else {
-        pose = carried->mount;
+        const sprag_motion *of = carried->motion;
+        const bool turns = norm3(of->velocity + 3) * horizon >= SPRAG_TOI_STILL;
+        memcpy(side->motion.velocity, of->velocity, (turns ? 6 : 3) * sizeof *of->velocity);
+        near = turns ? of->pose.position : near;
     }
-    bool turns = norm3(side->velocity + 3) * horizon >= SPRAG_TOI_STILL;
-    if (turns) {
-        memcpy(side->start, carried->motion->pose.position, sizeof side->start);
-    } else {
-        memset(side->velocity + 3, 0, 3 * sizeof *side->velocity);
-        memcpy(side->start, near ? near : pose.position, sizeof side->start);
+    if (near) {
+        memcpy(side->motion.pose.position, near, sizeof from);
     }
-    memcpy(side->start_rotation, pose.rotation, sizeof pose.rotation);
-    memcpy(side->x, side->start, sizeof side->x);
-    memcpy(side->rotation, pose.rotation, sizeof pose.rotation);
-    subtract3(pose.position, side->start, from);
-    mul33_transposed(pose.rotation, from, side->origin);
-    sprag_core core = {.shape = side->shape};
+    subtract3(side->now.position, side->motion.pose.position, from);
+    mul33_transposed(side->now.rotation, from, side->origin);
+    side->now = side->motion.pose;
     side->margin = sprag_core_margin(&core);
     side->reach = reach_of(side);
 }

@@ -21,7 +21,7 @@ static void normal_seen_by(const sprag_approach *a, const sprag_plane *plane, co
     double of[3], from[3];
     for (int k = 0; k < 3; k++) {
         of[k] = a->length * plane->spin[k];
-        from[k] = a->length * side->velocity[3 + k];
+        from[k] = a->length * side->motion.velocity[3 + k];
     }
     sprag_turning turning;
     sprag_series3 world;
@@ -30,7 +30,7 @@ static void normal_seen_by(const sprag_approach *a, const sprag_plane *plane, co
     int terms = turning.constant ? 1 : SPRAG_TERMS;
     memset(m, 0, sizeof *m);
     for (int k = 0; k < terms; k++) {
-        mul33_transposed(side->rotation, world.c[k], m->c[k]);
+        mul33_transposed(side->now.rotation, world.c[k], m->c[k]);
         for (int i = 0; i < 3; i++) {
             m->c[k][i] *= side_sign[b];
         }
@@ -213,34 +213,21 @@ static double safe_part_vertices(const sprag_approach *a, sprag_plane *plane,
                                  const sprag_series3 *m, const sprag_series *base)
 {
     const sprag_side *side = &a->side[plane->side];
-    const sprag_shape *shape = side->shape;
-    bool box = shape->kind == SPRAG_BOX;
-    int vertices = box ? 8 : shape->polytope->vertices;
-    sprag_series origin = *base;
-    sprag_series_dot(&origin, 1, side->origin, m);
+    const int vertices = sprag_side_vertices(side);
     double drop = base->remainder, second = 0, until = 1;
     for (int k = 2; k < SPRAG_TERMS; k++) {
         drop -= fmin(base->c[k], 0);
         second += norm3(m->c[k]);
     }
     drop += side->reach * (second + m->remainder);
-    double c1 = base->c[1] + dot3(side->origin, m->c[1]);
     for (int i = 0; i < vertices; i++) {
-        double corner[3];
-        const double *v = corner;
-        if (box) {
-            for (int k = 0; k < 3; k++) {
-                corner[k] = i >> k & 1 ? shape->half[k] : -shape->half[k];
-            }
-        } else {
-            v = shape->polytope->vertex[i];
-        }
-        double h = origin.c[0] + dot3(v, m->c[0]), rate = c1 + dot3(v, m->c[1]);
+        double r[3];
+        sprag_side_vertex(side, i, r);
+        double h = base->c[0] + dot3(r, m->c[0]), rate = base->c[1] + dot3(r, m->c[1]);
         if (h + fmin(rate, 0) > drop) {
             continue;
         }
         sprag_series height = {.c = {h, rate}};
-        double r[3] = {side->origin[0] + v[0], side->origin[1] + v[1], side->origin[2] + v[2]};
         for (int k = 2; k < SPRAG_TERMS; k++) {
             height.c[k] = base->c[k] + dot3(r, m->c[k]);
         }
@@ -265,8 +252,8 @@ double sprag_plane_safe_part(const sprag_approach *a, sprag_plane *plane)
     sprag_series base = {.remainder = 0};
     sprag_turned(plane->spin, a->begin, plane->normal, n);
     for (int k = 0; k < 3; k++) {
-        d[k] = side[0].x[k] - side[1].x[k];
-        v[k] = a->length * (side[0].velocity[k] - side[1].velocity[k]);
+        d[k] = side[0].now.position[k] - side[1].now.position[k];
+        v[k] = a->length * (side[0].motion.velocity[k] - side[1].motion.velocity[k]);
         spin[k] = a->length * plane->spin[k];
     }
     sprag_series_line(d, v, spin, &line);

@@ -11,16 +11,14 @@
 #include "series.h"
 #include "toi_constants.h"
 
-// One shape. sprag_side_make sets it, sprag_approach_at moves x and rotation.
+// One shape. sprag_side_make sets it, sprag_approach_at moves it.
 typedef struct sprag_side {
     const sprag_shape *shape;
-    double margin;            // m, radius that the shape adds to its core
-    double reach;             // m, largest |r| of the core
-    double velocity[6];       // m/s, rad/s
-    double origin[3];         // m, r of the shape's position, in its own axes
-    double start[3];          // m, world: x at t = 0
-    double start_rotation[9]; // of the shape at t = 0
-    double x[3], rotation[9]; // the same at the start of the expansion
+    double margin;       // m, radius that the shape adds to its core
+    double reach;        // m, largest |r| of the core
+    double origin[3];    // m, r of the shape's position, in its own axes
+    sprag_motion motion; // of x, with the axes of the shape
+    sprag_pose now;      // of these at the start of the expansion
 } sprag_side;
 
 // A plane between the shapes: a supporting plane that a shape carries, a plane with a constant
@@ -64,6 +62,8 @@ void sprag_turned(const double w[3], double t, const double a[3], double out[3])
 // Moves both sides to the time `begin` (s).
 void sprag_approach_at(sprag_approach *a, double begin, double length);
 
+int sprag_side_vertices(const sprag_side *side); // of the core
+
 // r of a vertex of the core, in the axes of the shape; SPRAG_NO_VERTEX: of the shape's centre.
 void sprag_side_vertex(const sprag_side *side, int vertex, double r[3]);
 
@@ -75,13 +75,16 @@ int sprag_side_support(const sprag_side *side, const double direction[3], double
 double sprag_plane_safe_part(const sprag_approach *a, sprag_plane *plane);
 double sprag_crossing_safe_part(const sprag_approach *a, sprag_plane *plane);
 
-// The plane across two edges, given by end and sign, as it is at the start. false: the edges are
-// parallel, or the plane is nearer than the level.
+// The unit normal, into shape 0, of the plane across two edges, given by end and sign, at the start
+// of the expansion. false: they are parallel.
+bool sprag_crossing_normal(const sprag_approach *a, const sprag_plane *plane, double normal[3]);
+
+// Sets the plane's normal to that. false: the edges are parallel, or the plane is nearer than the
+// level.
 bool sprag_crossing_place(const sprag_approach *a, sprag_plane *plane);
 
 // Finds planes across edges near the normal that separate the shapes at the start; the nearest
 // edges first. Returns their number.
-
 int sprag_crossings_find(const sprag_approach *a, const double normal[3],
                          sprag_plane plane[SPRAG_CROSSINGS]);
 
