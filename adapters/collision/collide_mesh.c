@@ -27,12 +27,6 @@ void sprag_ode_into_axes(const ode_mesh_collision *c, int side, const double at[
     mul33_transposed(pose->rotation, from, local);
 }
 
-static bool has(const double corner[3][3], const double at[3])
-{
-    return sprag_triangle_is_about(corner, at, ODE_SAME_POINT) &&
-           sprag_triangle_has(corner, at, ODE_SAME_POINT);
-}
-
 // ---- one plane
 
 static void set_plane(const ode_mesh_collision *c, sprag_pose *plane)
@@ -60,7 +54,7 @@ typedef struct question { // which triangle has a point?
 static void ask(void *data, int number, const double corner[3][3])
 {
     question *q = data;
-    if (q->number < 0 && has(corner, q->at)) {
+    if (q->number < 0 && sprag_triangle_has(corner, q->at, ODE_SAME_POINT)) {
         q->number = number;
         memcpy(q->corner, corner, sizeof q->corner);
     }
@@ -92,7 +86,7 @@ static bool is_wide(const ode_mesh_collision *c, const sprag_pose *plane, const 
             aside[k] = at[k] + (i % 2 ? depth : -depth) * plane->rotation[3 * k + i / 2];
         }
         sprag_ode_into_axes(c, c->side, aside, local);
-        wide = has(near, local) || triangle_at(c, aside).number >= 0;
+        wide = sprag_triangle_has(near, local, ODE_SAME_POINT) || triangle_at(c, aside).number >= 0;
     }
     return wide;
 }
@@ -240,15 +234,13 @@ static bool is_of_surface(const ode_mesh_collision *c, int side, const ode_trian
     }
     for (int i = 0; i < near->count && !in_front; i++) {
         const double(*corner)[3] = near->triangle[i].corner;
-        const bool boxed = sprag_triangle_is_about(corner, at, ODE_SAME_POINT);
-        bool before = false;
-        for (int k = 0; k < 3 && boxed && !before; k++) {
+        const bool has = sprag_triangle_has(corner, at, ODE_SAME_POINT);
+        for (int k = 0; k < 3 && has && !in_front; k++) {
             double to[3];
             subtract3(corner[k], at, to);
             const double height = out * dot3(normal, to), length = norm3(to);
-            before = length > ODE_SAME_POINT && height > ODE_FLAT * length;
+            in_front = length > ODE_SAME_POINT && height > ODE_FLAT * length;
         }
-        in_front = before && sprag_triangle_has(corner, at, ODE_SAME_POINT);
     }
     return !in_front;
 }

@@ -7,6 +7,7 @@
 
 #include "geometry_cache.h"
 #include "linalg.h"
+#include "motion.h"
 
 typedef struct search {
     const sprag_shape *shape;
@@ -42,20 +43,6 @@ static bool is_level(const ode_near *near, const ode_triangle *t)
         level = off * off <= ODE_FLAT * ODE_FLAT * dot3(from, from);
     }
     return level;
-}
-
-// Is a point farther (m) than this from the box of a triangle?
-static bool is_box_apart(const double corner[3][3], const double at[3], double far)
-{
-    double square = 0;
-    for (int k = 0; k < 3; k++) {
-        const double a = corner[0][k] - at[k], b = corner[1][k] - at[k], c = corner[2][k] - at[k];
-        const double lo = a < b ? (a < c ? a : c) : b < c ? b : c;
-        const double hi = a > b ? (a > c ? a : c) : b > c ? b : c;
-        const double out = lo > 0 ? lo : hi < 0 ? hi : 0;
-        square += out * out;
-    }
-    return square > far * far;
 }
 
 // Is a ball farther than the reach from the shape? at: m, its centre in the axes of the shape.
@@ -102,9 +89,7 @@ static bool is_apart(const search *s, const ode_triangle *t)
         return false;
     }
     if (s->shape->kind == SPRAG_SPHERE) {
-        const double far = s->shape->radius + s->reach;
-        return is_box_apart(t->corner, s->pose.position, far) ||
-               !sprag_triangle_has(t->corner, s->pose.position, far);
+        return !sprag_triangle_has(t->corner, s->pose.position, s->shape->radius + s->reach);
     }
     for (int i = 0; i < 3; i++) {
         subtract3(t->corner[i], s->pose.position, from[i]);
@@ -180,19 +165,9 @@ bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, doubl
                               bool closely, sprag_scratch *scratch, ode_near *near)
 {
     search s = {.shape = &shape->shape, .reach = reach, .scratch = scratch, .near = near};
-    double from[3], bounds[6];
+    double bounds[6];
     *near = (ode_near){.is_flat = !closely};
-    subtract3(shape->pose.position, mesh->pose.position, from);
-    mul33_transposed(mesh->pose.rotation, from, s.pose.position);
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < 3; k++) {
-            s.pose.rotation[3 * i + k] = 0;
-            for (int j = 0; j < 3; j++) {
-                s.pose.rotation[3 * i + k] +=
-                    mesh->pose.rotation[3 * j + i] * shape->pose.rotation[3 * j + k];
-            }
-        }
-    }
+    sprag_pose_in(&mesh->pose, &shape->pose, &s.pose);
     s.boxed = s.shape->kind <= SPRAG_BOX;
     for (int k = 0; k < 3 && s.boxed; k++) {
         const double axis[3] = {k == 0, k == 1, k == 2};

@@ -155,24 +155,23 @@ static double closing(flyer *const f[2], const double *normal)
            f[1]->spin * f[1]->far;
 }
 
-static bool find_touch(flyer *const f[2], double step, double *t, sprag_gap *gap,
-                       sprag_manifold *manifold)
+// Finds a time in the step at which the gap is no more than `least` (m), by times at which it is
+// more than `sure` (m) up to then. false: there is none, or none in so many advances.
+static bool find_gap(flyer *const f[2], double step, double least, double sure, int advances,
+                     double *t, sprag_gap *gap, sprag_manifold *manifold)
 {
     const double fastest = closing(f, NULL);
     *t = 0;
-    for (int i = 0; i < ADVANCES_MAX; i++) {
+    for (int i = 0; i < advances && *t < step; i++) {
         const double reach = fmax(fastest * (step - *t), touching);
         if (!gap_at(f, *t, reach, 2 * touching, gap, manifold) || gap->beyond) {
             return false;
         }
-        if (gap->distance <= touching) {
+        if (gap->distance <= least) {
             return true;
         }
         double rate = closing(f, gap->normal);
-        *t += rate > 0 ? gap->distance / rate : INFINITY;
-        if (!(*t < step)) {
-            return false;
-        }
+        *t += rate > 0 ? (gap->distance - sure) / rate : INFINITY;
     }
     return false;
 }
@@ -360,7 +359,7 @@ static bool put_touch(question *q)
     double t;
     sprag_gap gap;
     sprag_manifold manifold;
-    if (!find_touch(q->flyer, q->step, &t, &gap, &manifold) ||
+    if (!find_gap(q->flyer, q->step, touching, 0, ADVANCES_MAX, &t, &gap, &manifold) ||
         !overlaps_after(q->flyer, t, q->step)) {
         return false;
     }
@@ -486,25 +485,12 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
 // Finds a time in the step at which geoms overlap by much more than when it starts.
 static bool find_passing(flyer *const f[2], double step, double *t, sprag_gap *gap)
 {
-    const double fastest = closing(f, NULL);
-    double least = 0, most = 0; // m: too little; surely found
-    *t = 0;
-    for (int i = 0; i < PASSING_ADVANCES_MAX && *t < step; i++) {
-        if (!gap_at(f, *t, fastest * (step - *t), 0, gap, NULL) || gap->beyond) {
-            return false;
-        }
-        if (i == 0) {
-            double size = smaller(f[0]->size, f[1]->size);
-            least = ode_passing * size - fmin(0, gap->distance);
-            most = least + ode_passing * size;
-        }
-        if (gap->distance < -least) {
-            return true;
-        }
-        double rate = closing(f, gap->normal);
-        *t += rate > 0 ? (gap->distance + most) / rate : INFINITY;
+    const double more = ode_passing * smaller(f[0]->size, f[1]->size);
+    if (!gap_at(f, 0, closing(f, NULL) * step, 0, gap, NULL) || gap->beyond) {
+        return false;
     }
-    return false;
+    const double least = fmin(0, gap->distance) - more;
+    return find_gap(f, step, least, least - more, PASSING_ADVANCES_MAX, t, gap, NULL);
 }
 
 // Contacts let nothing pass that does not turn.

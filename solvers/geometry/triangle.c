@@ -66,6 +66,9 @@ bool sprag_triangle_is_about(const double v[3][3], const double at[3], double ne
 bool sprag_triangle_has(const double corner[3][3], const double at[3], double near)
 {
     double on[3], between[3];
+    if (!sprag_triangle_is_about(corner, at, near)) {
+        return false;
+    }
     sprag_triangle_nearest(corner, at, on);
     subtract3(at, on, between);
     return dot3(between, between) <= near * near;
