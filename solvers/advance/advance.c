@@ -122,8 +122,7 @@ static sprag_result run_frame(advance_run *run)
         i += advance_is_controlled(run) ? (int)(run->stats->limited - limited) : 1;
         bool late = i > most + ADVANCE_EXTRA_SUBSTEPS + 1;
         if ((late || advance_is_spent_by(run, run->look_work)) && run->left > 0) {
-            run->stats->stalled += run->left;
-            advance_report(run, SPRAG_STALLED, 0, run->attempt.blocking, NULL, NULL, 0);
+            advance_stall(run, run->left, run->attempt.blocking);
             run->left = 0;
         }
     }

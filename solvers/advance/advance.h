@@ -44,10 +44,9 @@ typedef struct sprag_advance_stats { // add up over frames
     long overlaps;      // pairs that overlapped, by more than epsilon, at the start of a frame
     long squeezed;      // pairs that came to overlap in a frame: between kinematic bodies
     long solves, failed; // of velocities; failed: bodies moved on without impulses, while safe
-    double energy_gain; // J, largest gain by a solve without restitution, motors and given contacts
-    double error;       // m, largest estimate of a sub-step
-    double work;        // largest share of its work that a frame took
-    sprag_stats solve;  // the last
+    double error;        // m, largest estimate of a sub-step
+    double work;         // largest share of its work that a frame took
+    sprag_stats solve;   // the last
 } sprag_advance_stats;
 
 // Moves the bodies through the frame. SPRAG_OK, SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY: then the bodies

@@ -212,6 +212,11 @@ static inline bool advance_is_centred_ball(const sprag_carried *carried)
     return carried->shape->kind == SPRAG_SPHERE && at[0] == 0 && at[1] == 0 && at[2] == 0;
 }
 
+static inline int advance_body_of(const advance_run *run, int pair, int side)
+{
+    return run->frame->collider[run->frame->pair[pair].collider[side]].body;
+}
+
 // ---- advance.c
 
 // Sets what does not change in the frame. SPRAG_OK, SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY.
@@ -306,6 +311,9 @@ void advance_limit_energy(advance_run *run);
 void advance_report(advance_run *run, sprag_event_kind kind, double after, int pair,
                     const double *at, const double *normal, double speed);
 
+// So long (s) bodies stand still, because of a pair; -1: none.
+void advance_stall(advance_run *run, double time, int pair);
+
 // Contacts made and lost, slip that begins and ends: the attempt compared with the last sub-step.
 void advance_compare_contacts(advance_run *run);
 
@@ -328,6 +336,11 @@ void advance_certify(advance_run *run, double horizon, const bool *moved);
 
 // Does what advance_certify does, of pairs whose last certificate was finite.
 void advance_certify_blocked(advance_run *run, double horizon);
+
+// m/s, part of one body in the approach at a point along a normal into shape 0, positive towards
+// the other body.
+double advance_approach(const advance_near *near, int side, const double at[3],
+                        const double normal[3]);
 
 // m/s, along a normal into shape 0, of a point on each shape: positive apart.
 double advance_rate(const advance_near *near, const double at[2][3], const double *normal);

@@ -91,11 +91,11 @@ void advance_hold_loads(const advance_run *run, advance_problem *p);
 // Makes rows that hold a point hold it where its chords end.
 void advance_hold_on_chords(advance_run *run, const advance_problem *p);
 
-// After a solve: takes the chords from assemblies in which they win too much. false: no change.
-bool advance_drop_chords(advance_run *run, const advance_problem *p);
-
-// After the last solve: sets the attempt's chords.
+// After a solve: sets the attempt's chords.
 void advance_weigh_chords(advance_run *run, const advance_problem *p);
+
+// Takes the chords from assemblies in which they win too much. false: no change.
+bool advance_drop_chords(advance_run *run, const advance_problem *p);
 
 // ---- projection.c
 

@@ -77,8 +77,13 @@ void advance_hold_on_chords(advance_run *run, const advance_problem *p)
 
 void advance_weigh_chords(advance_run *run, const advance_problem *p)
 {
-    for (int i = 0; i < run->frame->bodies; i++) {
-        run->attempt.chords[i].work = run->attempt.chords[i].ahead = 0;
+    const int bodies = run->rows.count > 0 ? run->frame->bodies : 0;
+    for (int i = 0; i < bodies; i++) {
+        run->attempt.chords[i] = (advance_chords){.kept = run->attempt.chords[i].kept};
+    }
+    for (int i = 0; i < bodies; i++) {
+        const double *v = p->solution.velocity[i];
+        run->attempt.chords[run->assembly[i]].energy += 0.5 * advance_product(run, i, v, v);
     }
     for (int i = 0; i < run->rows.count; i++) {
         const sprag_row *row = &p->row[i];
@@ -100,11 +105,6 @@ bool advance_drop_chords(advance_run *run, const advance_problem *p)
 {
     const int bodies = run->rows.count > 0 ? run->frame->bodies : 0;
     bool any = false;
-    advance_weigh_chords(run, p);
-    for (int i = 0; i < bodies; i++) {
-        const double *v = p->solution.velocity[i];
-        run->attempt.chords[run->assembly[i]].energy += 0.5 * advance_product(run, i, v, v);
-    }
     for (int i = 0; i < bodies; i++) {
         advance_chords *of = &run->attempt.chords[i];
         if (!of->kept && fmin(of->work, of->ahead) > advance_chord_gain * of->energy) {

@@ -57,10 +57,8 @@ static void connect(advance_run *run, const int body[2], bool driven)
 
 static void connect_pair(advance_run *run, int pair)
 {
-    const sprag_pair *p = &run->frame->pair[pair];
-    const sprag_collider *collider = run->frame->collider;
-    const int body[2] = {collider[p->collider[0]].body, collider[p->collider[1]].body};
-    connect(run, body, drives(&p->surface));
+    const int body[2] = {advance_body_of(run, pair, 0), advance_body_of(run, pair, 1)};
+    connect(run, body, drives(&run->frame->pair[pair].surface));
 }
 
 static void set_clusters(advance_run *run)

@@ -19,6 +19,12 @@ void advance_report(advance_run *run, sprag_event_kind kind, double after, int p
     }
 }
 
+void advance_stall(advance_run *run, double time, int pair)
+{
+    run->stats->stalled += time;
+    advance_report(run, SPRAG_STALLED, 0, pair, NULL, NULL, 0);
+}
+
 // m/s; slower slip counts as sticking.
 static double stiction_speed(const advance_run *run)
 {

@@ -31,11 +31,10 @@ static void ground(advance_run *run, const advance_problem *p, int b)
 // Torques act in two halves, before and after a turn without torque.
 static void tumble(advance_run *run, const advance_problem *p, int i)
 {
-    static const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     const sprag_mover *mover = &run->frame->body[i];
     const double step = run->attempt.length, *w = p->body[i].velocity + 3;
     const double *inverse = run->inverse[i];
-    double end[3], kick[3], own[3], turn[4] = {1};
+    double end[3], kick[3], own[3], turn[4] = {1}, turned[3] = {0}, R[9];
     if (!mover->gyroscopic || !sprag_spin_tumbles(run->inertia[i], w, step) ||
         norm3(w) * step > advance_farthest_turn) {
         return;
@@ -44,18 +43,16 @@ static void tumble(advance_run *run, const advance_problem *p, int i)
     memcpy(end, w, sizeof end);
     add_scaled(end, 0.5 * step, kick, 3);
     sprag_spin_fly(run->inertia[i], step, end, turn);
-    double sine = norm3(turn + 1), rate = 2 * atan2(sine, turn[0]) / step;
-    sprag_motion mean = {.velocity = {0}};
-    sprag_pose after;
-    memcpy(mean.pose.rotation, unit, sizeof unit);
-    add_scaled(mean.velocity + 3, sine > 0 ? rate / sine : 0, turn + 1, 3);
-    sprag_motion_at(&mean, step, &after);
-    mul33_transposed(after.rotation, mover->force + 3, kick);
+    const double sine = norm3(turn + 1);
+    add_scaled(turned, sine > 0 ? 2 * atan2(sine, turn[0]) / sine : 0, turn + 1, 3);
+    sprag_exponential(turned, R);
+    mul33_transposed(R, mover->force + 3, kick);
     mul33(inverse, kick, own);
-    mul33(after.rotation, own, kick);
+    mul33(R, own, kick);
     add_scaled(end, 0.5 * step, kick, 3);
     memcpy(run->attempt.velocity[i] + 3, end, sizeof end);
-    subtract3(end, mean.velocity + 3, run->attempt.lag[i] + 3);
+    add_scaled(end, -1 / step, turned, 3);
+    memcpy(run->attempt.lag[i] + 3, end, sizeof end);
 }
 
 static void fly(advance_run *run, const advance_problem *p, int i)

@@ -93,19 +93,22 @@ static sprag_result find_gap(advance_run *run, int pair, double reach, double ma
     return result;
 }
 
+double advance_approach(const advance_near *near, int side, const double at[3],
+                        const double normal[3])
+{
+    const sprag_motion *motion = near->carried[side].motion;
+    double arm[3], u[3];
+    if (!motion) {
+        return 0;
+    }
+    subtract3(at, motion->pose.position, arm);
+    point_velocity(motion->velocity, arm, u);
+    return (side ? 1 : -1) * dot3(normal, u);
+}
+
 double advance_rate(const advance_near *near, const double at[2][3], const double *normal)
 {
-    const double *v[2] = {NULL, NULL};
-    double arm[2][3], u[3];
-    for (int side = 0; side < 2; side++) {
-        const sprag_motion *motion = near->carried[side].motion;
-        if (motion) {
-            v[side] = motion->velocity;
-            subtract3(at[side], motion->pose.position, arm[side]);
-        }
-    }
-    relative_velocity(v, (const double(*)[3])arm, u);
-    return dot3(normal, u);
+    return -advance_approach(near, 0, at[0], normal) - advance_approach(near, 1, at[1], normal);
 }
 
 // m/s, along a normal, of the nearest points.
@@ -407,8 +410,7 @@ static void take_certificate(advance_run *run, int pair)
 
 static bool has_moved(const advance_run *run, int pair, const bool *moved)
 {
-    const int *collider = run->frame->pair[pair].collider;
-    int a = run->frame->collider[collider[0]].body, b = run->frame->collider[collider[1]].body;
+    const int a = advance_body_of(run, pair, 0), b = advance_body_of(run, pair, 1);
     return (a != SPRAG_STATIC && moved[a]) || (b != SPRAG_STATIC && moved[b]);
 }
 

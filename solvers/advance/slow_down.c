@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "advance_run.h"
-#include "kinematics.h"
 
 static void scale(advance_run *run, int body, double part, bool *moved)
 {
@@ -23,20 +22,6 @@ static void scale(advance_run *run, int body, double part, bool *moved)
     }
 }
 
-// m/s, part of one body in the approach at a point, positive towards the other body.
-static double approach_of(const advance_near *near, int side, const double *at,
-                          const double *normal)
-{
-    const sprag_motion *motion = near->carried[side].motion;
-    double arm[3], u[3];
-    if (!motion) {
-        return 0;
-    }
-    subtract3(at, motion->pose.position, arm);
-    point_velocity(motion->velocity, arm, u);
-    return (side ? 1 : -1) * dot3(normal, u);
-}
-
 // The shares of their speed that leave the bodies only the approach that the gap allows.
 static void parts_of(const advance_run *run, const advance_near *near, double part[2])
 {
@@ -50,7 +35,7 @@ static void parts_of(const advance_run *run, const advance_near *near, double pa
         return;
     }
     for (int side = 0; side < 2; side++) {
-        a[side] = approach_of(near, side, c->point, c->normal);
+        a[side] = advance_approach(near, side, c->point, c->normal);
     }
     for (int side = 0; side < 2; side++) {
         if (a[side] <= 0) {
@@ -69,8 +54,7 @@ static void parts_of(const advance_run *run, const advance_near *near, double pa
 static bool slow_pair(advance_run *run, int pair, bool *moved)
 {
     const sprag_frame *frame = run->frame;
-    const int *collider = frame->pair[pair].collider;
-    const int body[2] = {frame->collider[collider[0]].body, frame->collider[collider[1]].body};
+    const int body[2] = {advance_body_of(run, pair, 0), advance_body_of(run, pair, 1)};
     const bool joined = body[0] != SPRAG_STATIC && body[1] != SPRAG_STATIC &&
                         run->assembly[body[0]] == run->assembly[body[1]];
     double part[2];

@@ -73,31 +73,6 @@ double advance_product(const advance_run *run, int i, const double *a, const dou
     return run->frame->body[i].mass * dot3(a, b) + dot3(a + 3, turned);
 }
 
-// J, by the solve, of all bodies.
-static double energy_gain(const advance_run *run, const advance_problem *p)
-{
-    double sum = 0;
-    for (int i = 0; i < run->frame->bodies; i++) {
-        const double *before = p->body[i].free_velocity, *after = p->solution.velocity[i];
-        sum += 0.5 * advance_product(run, i, after, after) -
-               0.5 * advance_product(run, i, before, before);
-    }
-    return sum;
-}
-
-// Do only contacts without separation speed act? Then a solve that adds energy is wrong.
-static bool must_not_gain(const advance_run *run, const advance_problem *p)
-{
-    bool alone = run->rows.count == 0 && run->frame->contacts == 0;
-    for (int i = 0; i < p->problem.bodies && alone; i++) {
-        alone = p->problem.body[i].mass > 0;
-    }
-    for (int i = 0; i < p->problem.contacts && alone; i++) {
-        alone = p->contact[i].bias <= 0;
-    }
-    return alone;
-}
-
 // The force that the next solve expects, relative to that of this one: a part of the way from what
 // this one has expected to it, at most twofold. Where friction bounds follow from the last forces,
 // as where a group settles, a force answers to a change of its bound by up to k times as much
@@ -122,6 +97,7 @@ static double slip_of(const sprag_contact *contact, const double u[3])
 static void keep_solution(advance_run *run, const advance_problem *p)
 {
     int given = run->frame->contacts;
+    run->attempt.has_guess = !run->attempt.failed;
     memcpy(run->attempt.velocity, p->solution.velocity,
            (size_t)run->frame->bodies * sizeof *run->attempt.velocity);
     if (run->rows.count) {
@@ -247,11 +223,7 @@ static sprag_result solve_capped(advance_run *run, advance_problem *p)
 static void take_result(advance_run *run, advance_problem *p, sprag_result result)
 {
     run->attempt.failed = result != SPRAG_OK;
-    run->attempt.has_guess = !run->attempt.failed;
     if (!run->attempt.failed) {
-        if (must_not_gain(run, p)) {
-            run->stats->energy_gain = fmax(run->stats->energy_gain, energy_gain(run, p));
-        }
         return;
     }
     run->stats->failed++;
@@ -303,16 +275,15 @@ sprag_result advance_solve(advance_run *run, double step)
     advance_hold_on_chords(run, &p);
     advance_hold_loads(run, &p);
     advance_start_friction(run, &p);
-    result = solve_capped(run, &p);
-    if (result == SPRAG_OK && run->work_left > 0 && advance_drop_chords(run, &p)) {
+    do {
         result = solve_capped(run, &p);
-    }
-    if (result == SPRAG_NO_MEMORY) {
-        return result;
-    }
-    take_result(run, &p, result);
+        if (result == SPRAG_NO_MEMORY) {
+            return result;
+        }
+        take_result(run, &p, result);
+        advance_weigh_chords(run, &p);
+    } while (!run->attempt.failed && run->work_left > 0 && advance_drop_chords(run, &p));
     keep_solution(run, &p);
-    advance_weigh_chords(run, &p);
     advance_set_flight(run, &p);
     advance_turn_with_axes(run);
     if (run->calls->disturb) {

@@ -21,7 +21,7 @@ void advance_keep_forces(advance_run *run)
     for (int i = 0; i < run->points.count; i++) {
         const advance_point *point = &run->points.point[i];
         sprag_pair *pair = &run->frame->pair[point->pair];
-        const sprag_mover *body = &run->frame->body[run->frame->collider[pair->collider[0]].body];
+        const sprag_mover *body = &run->frame->body[advance_body_of(run, point->pair, 0)];
         run->near[point->pair].active |= point->normal_force > 0;
         sprag_pair_add_impulse(pair, (const double(*)[6])point->wrench, run->attempt.length);
         sprag_pair_add_impulse(pair, (const double(*)[6])point->impact, run->attempt.length);
@@ -104,16 +104,14 @@ void advance_move(advance_run *run)
     if (stalls) { // jammed bodies stand still for the rest of the frame
         bool jammed = ++run->stalls > ADVANCE_MOST_STALLS || !(run->work_left > 0);
         clock = jammed ? run->left : least;
-        run->stats->stalled += clock - distance;
-        advance_report(run, SPRAG_STALLED, 0, run->attempt.blocking, NULL, NULL, 0);
+        advance_stall(run, clock - distance, run->attempt.blocking);
     }
     double missed = 0; // bodies
     for (int i = 0; i < run->frame->bodies && run->attempt.slowed_pair >= 0; i++) {
         missed += 1 - run->attempt.share[i];
     }
     if (missed > 0 && !stalls) {
-        run->stats->stalled += clock * missed / run->frame->bodies;
-        advance_report(run, SPRAG_STALLED, 0, run->attempt.slowed_pair, NULL, NULL, 0);
+        advance_stall(run, clock * missed / run->frame->bodies, run->attempt.slowed_pair);
     }
     if (run->attempt.at_limit && distance == run->attempt.safe) {
         advance_report(run, SPRAG_LIMIT_REACHED, clock, -1, NULL, NULL, 0);

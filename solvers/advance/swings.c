@@ -13,11 +13,11 @@ static double driven_rate(const advance_run *run)
 {
     double fastest = 0;
     for (int i = 0; i < run->points.closed; i++) {
-        const advance_near *near = &run->near[run->points.point[i].pair];
-        const int *collider = run->frame->pair[run->points.point[i].pair].collider;
+        const int pair = run->points.point[i].pair;
+        const advance_near *near = &run->near[pair];
         for (int side = 0; side < 2; side++) {
-            const int body = run->frame->collider[collider[side]].body,
-                      other = run->frame->collider[collider[!side]].body;
+            const int body = advance_body_of(run, pair, side),
+                      other = advance_body_of(run, pair, !side);
             if (near->radius[!side] > 0 && body != SPRAG_STATIC &&
                 !(run->frame->body[other].mass > 0) &&
                 !advance_is_centred_ball(&near->carried[side])) {

@@ -210,7 +210,6 @@ static void tell(const alone *a, const advance_scene *s, double drifted)
     row_at_most("stalled share", c->stalled / s->time, 1e-3);
     row_at_most("frames refused", (double)s->failed, 0);
     row_at_most("solves failed", (double)c->failed, 0);
-    row_report("energy a solve added, most/J", c->energy_gain);
     if (isfinite(a->drift)) {
         row_at_most("drift from 1 s on/m", drifted, a->drift);
     } else if (a->open == shot || a->open == rod) {

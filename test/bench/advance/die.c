@@ -11,7 +11,7 @@ static const double longest = 30, quiet = 0.2, at_rest = 1e-3; // s, s, m/s and 
 typedef struct totals {
     double time, rest;               // s
     double initial, least, own;      // m
-    double shortest, gain;           // s, J
+    double shortest;                 // s
     long substeps, limited, changes; //
     long looks, unrest, overlaps, failed;
 } totals;
@@ -57,7 +57,6 @@ static void add(totals *t, const advance_scene *s, double rest)
     t->least = fmin(t->least, s->least);
     t->own = fmin(t->own, s->stats.least_gap);
     t->shortest = fmin(t->shortest, s->stats.least_step);
-    t->gain = fmax(t->gain, s->stats.energy_gain);
     t->substeps += s->stats.substeps;
     t->limited += s->stats.limited;
     t->changes += s->stats.changes;
@@ -97,7 +96,6 @@ static void one_friction(const char *name, double friction)
     row_at_most("never at rest", (double)t.unrest, 0);
     row_report("rest time/s, 10 ms", t.rest);
     row_near("the same over that at 1 ms", t.rest / fine.rest, 1, 0.07);
-    row_report("energy a solve added, most/J", t.gain);
 }
 
 void part_die(bool full)
