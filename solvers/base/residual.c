@@ -301,9 +301,8 @@ INLINE void rub(const measured *m, const four *f, const sprag_contact *const of[
         scale[k] = SMALLER(coefficient, ones * 1e100);
         bound[k] = scale[k] * SELECT(force > 0, force, normal);
         bound[k] = SELECT(bound[k] > least, bound[k], zeros);
-        const lanes held = SELECT(f->c.stiction > 0, bound[k], zeros);
-        lanes more = f->c.stiction / DIVISOR(held > 0, held);
-        yield = LARGER(yield, soft) + SELECT(held > 0, more, zeros);
+        lanes more = f->c.stiction / DIVISOR(bound[k] > 0, bound[k]);
+        yield = LARGER(yield, soft) + SELECT(bound[k] > 0, more, zeros);
         slip[k] = f->u[k] - f->c.velocity[k - 1] + yield * p[k];
         stiffest[k] = scale[k] * scale[k] * (w[k] + yield);
         square += bound[k] * slip[k] * bound[k] * slip[k];

@@ -329,7 +329,7 @@ void sprag_epa_find(const sprag_core core[2], const sprag_simplex *simplex, doub
                 refined = true;
             }
             epa->error = found.error;
-        } else if (off <= rounding || !grow(&h, &v, 4 * rounding)) {
+        } else if (!grow(&h, &v, 4 * rounding)) {
             break;
         }
     }

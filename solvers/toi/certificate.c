@@ -153,7 +153,7 @@ static void extend(sprag_approach *a, sprag_plane *plane, double longest)
         double u = safe_part(a, plane, plane->time, length), gain = u * length;
         if (u >= 1) {
             plane->time = length == left ? a->horizon : plane->time + length;
-            try = 4 * length;
+            try = longest;
             continue;
         }
         plane->time += gain;

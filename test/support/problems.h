@@ -11,7 +11,7 @@
 #include "problem.h"
 #include "result.h"
 
-enum { BODIES_MAX = 64, CONTACTS_MAX = 768, ROWS_MAX = 192 };
+enum { BODIES_MAX = 64, CONTACTS_MAX = 768, ROWS_MAX = 256 };
 
 #define G 9.81    // m/s^2
 #define STEP 0.01 // s

@@ -518,6 +518,24 @@ START_TEST(nothing_is_a_frame_too)
 }
 END_TEST
 
+// A body is marked in frames that push it out of an overlap, and in no other.
+START_TEST(pushed_bodies_are_marked)
+{
+    scene *s = open_scene(0.5);
+    sprag_mover *body = drop(s, &(fall){0.1, 0, G, true});
+    body->pushed = true;
+    run(s, 1);
+    ck_assert(!body->pushed);
+    body->pose.position[2] = 0.499;
+    body->velocity[2] = 0;
+    run(s, 1);
+    ck_assert(body->pushed);
+    run(s, 200);
+    ck_assert(!body->pushed);
+    close_scene(s);
+}
+END_TEST
+
 // ---- free flight
 
 static void momentum(const sprag_mover *b, double L[3])
@@ -601,6 +619,7 @@ int main(void)
               {slip_begins_and_contact_is_lost, 1}, {edges_between_boxes_are_not_felt, 4});
     ADD_TESTS(suite, "frames", {far_bodies_do_not_matter, 1}, {same_input_same_bits, 1},
               {bad_input_moves_nothing, BAD_THINGS}, {nothing_is_a_frame_too, 1},
-              {angular_momentum_stays, 1}, {energy_is_taken_about_the_centre, 1});
+              {pushed_bodies_are_marked, 1}, {angular_momentum_stays, 1},
+              {energy_is_taken_about_the_centre, 1});
     return run_suite(suite);
 }
