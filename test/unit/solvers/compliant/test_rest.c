@@ -186,10 +186,49 @@ START_TEST(triangles_that_rise_are_hit)
 }
 END_TEST
 
+// A ball that does not turn and that only a force drives, 0.5 m in the frame, meets a plate of 1 mm
+// before the end.
+START_TEST(thin_plates_stop_what_a_force_drives)
+{
+    const double force = 1e4, radius = 0.001, half = 0.0005, gap = 0.01 * (_i + 0.5); // N, m
+    scene s = {.row = {.body = {0, SPRAG_STATIC},
+                       .jacobian = {{0, 0, 0, 0, 0, 1}},
+                       .lo = -INFINITY,
+                       .hi = INFINITY}};
+    const sprag_collider collider[2] = {
+        {.body = 0, .shape = {.kind = SPRAG_SPHERE, .radius = radius}, .mount = still},
+        {.body = SPRAG_STATIC, .shape = {.kind = SPRAG_BOX, .half = {1, 1, half}}, .mount = still}};
+    sprag_pair_memory memory = {0};
+    sprag_pair pair = {.collider = {0, 1}, .memory = &memory, .state = SPRAG_PAIR_ACCEPTED};
+    sprag_mover ball = ball_at(gap + radius + half, 0);
+    ball.force[2] = -force;
+    sprag_frame frame = {.step = 0.01,
+                         .number = 1,
+                         .bodies = 1,
+                         .colliders = 2,
+                         .pairs = 1,
+                         .body = &ball,
+                         .collider = collider,
+                         .pair = &pair};
+    const sprag_frame_calls calls = {.data = &s, .rows = rows};
+    sprag_scratch scratch[2] = {{0}};
+    sprag_compliant_stats stats = {0};
+    sprag_compliant_reason reason;
+    sprag_result result = sprag_compliant(&frame, NULL, &calls, scratch, &stats, &reason);
+    ck_assert_str_eq(sprag_result_name(result), "ok");
+    ck_assert_int_eq(stats.events, 1);
+    ck_assert_double_eq_tol(ball.pose.position[2], radius + half, 0.01);
+    for (int i = 0; i < 2; i++) {
+        sprag_scratch_free(&scratch[i]);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("rest");
     ADD_TESTS(suite, "all", {what_slides_is_not_at_rest, 1}, {overlaps_are_asked_about, 2},
-              {level_triangles_are_met_without_an_event, 1}, {triangles_that_rise_are_hit, 1});
+              {level_triangles_are_met_without_an_event, 1}, {triangles_that_rise_are_hit, 1},
+              {thin_plates_stop_what_a_force_drives, 50});
     return run_suite(suite);
 }
