@@ -12,6 +12,7 @@
 enum { UPDATES = 40, STALLED = 5 };
 
 static sprag_iteration history[UPDATES];
+static int room = UPDATES; // of the history
 
 // Solves s by the interior-point method alone: velocities into s, impulses into *system.
 static sprag_result solve_interior(sprag_system *system, double tolerance)
@@ -26,7 +27,7 @@ static sprag_result solve_interior(sprag_system *system, double tolerance)
         sprag_stribeck_assemble(&s.problem, &scales, &scratch, system, &node_of, &stiction),
         SPRAG_OK);
     ck_assert_int_le(system->size, 6 * 100);
-    s.stats = (sprag_stats){.history = history, .history_room = UPDATES};
+    s.stats = (sprag_stats){.history = history, .history_room = room};
     sprag_result result = sprag_interior_solve(system, sprag_problem_scale(&s.problem), stiction,
                                                tolerance, UPDATES, v, dv, &s.stats);
     for (int b = 0; b < s.problem.bodies; b++) {
@@ -159,11 +160,33 @@ START_TEST(stalled_updates_end_it)
 }
 END_TEST
 
+// The history has the first updates, in order, and no more than there is room for.
+START_TEST(the_history_ends_with_its_room)
+{
+    sprag_system system;
+    sprag_iteration whole[UPDATES];
+    open_pile(&s, 16, true);
+    solve_interior(&system, 1e-3);
+    const int iterations = s.stats.iterations;
+    ck_assert_int_gt(iterations, 3);
+    memcpy(whole, history, sizeof whole);
+    memset(history, 0, sizeof history);
+    room = 3;
+    solve_interior(&system, 1e-3);
+    room = UPDATES;
+    ck_assert_int_eq(s.stats.iterations, iterations);
+    ck_assert_mem_eq(history, whole, 3 * sizeof *history);
+    ck_assert_double_gt(whole[3].convergence, 0);
+    ck_assert_double_eq(history[3].convergence, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("interior");
     ADD_CASE(suite, "interior", {a_puck_slides_and_stops, 4}, {a_force_bounds_friction, 1},
              {a_soft_contact_keeps_its_law, 9}, {a_row_keeps_its_bound, 1},
-             {piles_agree_with_newton, 12}, {stalled_updates_end_it, 1});
+             {piles_agree_with_newton, 12}, {stalled_updates_end_it, 1},
+             {the_history_ends_with_its_room, 1});
     return run_suite(suite);
 }
