@@ -104,18 +104,20 @@ list_sites() {
         }
         return out
     }
-    # a < b ? a : b, or the greater: of two that are equal, either is.
-    function picks(line, at,   before, x, y, behind) {
+    # a < b ? a : b, SELECT(a < b, a, b), or the greater: of two that are equal, either is.
+    function picks(line, at,   before, x, y, behind, lanes) {
         before = substr(line, 1, at - 2)
         behind = substr(line, at + 2)
         if (!match(before, /[^ (]+$/)) { return 0 }
         x = substr(before, RSTART)
         before = substr(before, 1, RSTART - 1)
-        match(behind, /^[^ ]*/)
+        match(behind, /^[^ ,]*/)
         y = substr(behind, 1, RLENGTH)
         behind = substr(behind, RLENGTH + 1)
         if (before !~ /(^|\(|[=,:?&|] |return ) *$/) { return 0 }
-        return ends(behind, " ? " x " : " y) || ends(behind, " ? " y " : " x)
+        lanes = before ~ /(SELECT|CHOSEN)\($/
+        return ends(behind, (lanes ? ", " : " ? ") x (lanes ? ", " : " : ") y) ||
+            ends(behind, (lanes ? ", " : " ? ") y (lanes ? ", " : " : ") x)
     }
     function ends(text, start) {
         return index(text, start) == 1 && substr(text, length(start) + 1) ~ /^($|[;,)}])/
