@@ -1,6 +1,6 @@
 #!/bin/bash
 # mutants.sh [-n COUNT] [-s SEED] [-t SECONDS] [-w WORK] [FILE...] - would the tests notice? Changes one
-# token of one source at a time, drawn from FILE... (all C sources of solvers, adapters and plugin/library), builds, and
+# token of one source at a time, drawn from FILE... (all C sources of solvers, adapters and plugin), builds, and
 # runs the tests until one fails: first `bits`, which compares every bit of short worlds, then those in
 # the folder of test/unit that mirrors the source's and those of the plugin that step what is in it,
 # then the others, the shortest first. Prints a line for each mutant and the survivors' differences at
@@ -202,6 +202,11 @@ related() {
     */frame | solvers/advance | solvers/toi) plugin='test_(method_advance.*|method_ess.*|spin|swings)' ;;
     solvers/geometry) plugin='test_(geoms|collide|speculative|method_advance)' ;;
     adapters/collision) plugin='test_(collide|speculative|contact_source|meshes|record|method_advance)' ;;
+    plugin/collision) plugin='test_(collide|contact_source|speculative)' ;;
+    plugin/report) plugin='test_record.*' ;;
+    plugin/record) plugin='test_(csv|export|film)' ;;
+    plugin/command | plugin/compare) plugin='test_(say|yardstick|compare)' ;;
+    plugin/base | plugin/world) plugin='test_(report|world|memory)' ;;
     adapters/engine) plugin='test_(step|world|memory|preload)' ;;
     *) plugin='test_(step|linearize|stiffness|surface|spin|swings|speculative|many_contacts|loads|random)' ;;
     esac
@@ -263,7 +268,7 @@ build_targets all tests
 [ -s "$work/costs" ] || measure_tests
 cd "$clone"
 if [ $# = 0 ]; then
-    mapfile -t sources < <(find solvers adapters plugin/library -name '*.c' | sort)
+    mapfile -t sources < <(find solvers adapters plugin -name '*.c' | sort)
     set -- "${sources[@]}"
 fi
 list_sites "$@" | shuffle >"$work/sites"
