@@ -104,7 +104,7 @@ static image map_file(const char *path)
     image i = {0};
     struct stat is;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor >= 0 && fstat(descriptor, &is) == 0 && is.st_size > 0) {
+    if (fstat(descriptor, &is) == 0) { // an empty file has no map
         void *at = mmap(NULL, (size_t)is.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (at != MAP_FAILED) {
             i = (image){at, (size_t)is.st_size};
