@@ -289,8 +289,7 @@ static double interior_tolerance(const sprag_strategy_state *w)
 }
 
 // The interior-point method, where the work that is left should be enough for it: from the impulses
-// of sweeps that are nearer to the solution than the start of the step is, else from those
-// expected.
+// of the sweeps, however far they are from carrying a load, else from those expected.
 static sprag_result solve_interior_point(sprag_strategy_state *w)
 {
     const sprag_strategy_options *o = &w->options;
@@ -298,8 +297,7 @@ static sprag_result solve_interior_point(sprag_strategy_state *w)
     if (most < STRIBECK_INTERIOR_LEAST) {
         return SPRAG_NOT_CONVERGED;
     }
-    const sprag_stats *found = &w->best->stats;
-    if (fmax(found->residual, found->gap) <= STRIBECK_ACCEPTED) {
+    if (w->best->stats.residual <= STRIBECK_ACCEPTED) {
         take(w, w->best->solution);
     }
     sprag_result result = sprag_interior_solve(w->system, o->softest, o->stiction,
