@@ -553,7 +553,7 @@ sprag_result sprag_interior_solve(sprag_system *system, double scale, double sti
     sprag_system_place(system, v);
     start_duals(&in);
     sprag_result result = SPRAG_NOT_CONVERGED;
-    double least = STRIBECK_INTERIOR_ENOUGH;
+    double least = STRIBECK_INTERIOR_ENOUGH, left = 1; // of the first residual
     for (int it = 0, since = 0; it < updates && since < STRIBECK_INTERIOR_STALLED; it++, since++) {
         set_residual(&in, v);
         sprag_result factored = factor(&in);
@@ -568,7 +568,9 @@ sprag_result sprag_interior_solve(sprag_system *system, double scale, double sti
         update(&in, true, 0, dv);
         double after = mean_gap(&in, longest_update(&in, 1)), share = after / before;
         update(&in, false, before * fmin(1, share * share * share), dv);
-        move(&in, longest_update(&in, STRIBECK_INTERIOR_SHARE), v, dv);
+        const double length = longest_update(&in, STRIBECK_INTERIOR_SHARE);
+        move(&in, length, v, dv);
+        left *= 1 - length;
         set_rest(&in);
         stats->convergence = error_of(&in);
         sprag_system_log(system, stiction, stats);
@@ -579,7 +581,9 @@ sprag_result sprag_interior_solve(sprag_system *system, double scale, double sti
             result = SPRAG_OK;
             break;
         }
-        if (stats->convergence > STRIBECK_INTERIOR_ENOUGH || stats->convergence < least / 2) {
+        const bool nears =
+            stats->convergence > STRIBECK_INTERIOR_ENOUGH && left < STRIBECK_INTERIOR_LOST;
+        if (nears || stats->convergence < least / 2) {
             since = 0;
             least = fmin(least, stats->convergence);
         }

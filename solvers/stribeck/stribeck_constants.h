@@ -149,6 +149,11 @@ static const double STRIBECK_INTERIOR_ENOUGH = 0.1;
 // Updates after which it ends where they do not halve the error: the lag, or rounding, does not let
 // them.
 enum { STRIBECK_INTERIOR_STALLED = 5 };
+// Likewise, where they leave more than this share of the first residual: what hits a wall at 60
+// times the speed that a step changes stays out of reach for all updates (it leaves 0.996 to 0.999,
+// loads that land 0.88 to 0.92). Larger: such a step takes six times as long; smaller: stacks are
+// thrown out below heavy loads.
+static const double STRIBECK_INTERIOR_LOST = 0.99;
 // Most updates, and those for which there must be work before it begins: it takes 7 to 20, under
 // loads of 1e6 times what bears them 28.
 enum { STRIBECK_INTERIOR_UPDATES = 30, STRIBECK_INTERIOR_LEAST = 12 };
