@@ -89,15 +89,20 @@ typedef struct sprag_problem {
     bool checked; // its maker has seen to it that sprag_problem_check finds nothing
 } sprag_problem;
 
+// Account of a method that may fail.
+typedef struct sprag_account {
+    double left;  // products of blocks; negative: what failed is not paid for, and the method waits
+    int failures; // each success takes one away
+} sprag_account;
+
 // Memory of a solver of an island, from one solve to the next. All zero: nothing.
 typedef struct sprag_memory {
-    double known, interior; // accounts of the direct methods, in products of blocks: what they may
-                            // take (Newton's method in known forces, the interior-point method)
-    double update;          // of a Newton update, the last time, in the same unit
-    int failures;           // of known forces; each success takes one away
-    sprag_strategy last;    // strategy of the last solve
-    bool runs;              // the interior-point method solved it last, and goes first
-    bool rests;             // the last solve took the forces before it without a change
+    sprag_account known, root; // of Newton's method in known forces, and of what goes to a root
+    double interior;           // products of blocks that the interior-point method may take
+    double update;             // of a Newton update, the last time, in the same unit
+    sprag_strategy last;       // strategy of the last solve
+    bool runs;                 // the interior-point method solved it last, and goes first
+    bool rests;                // the last solve took the forces before it without a change
 } sprag_memory;
 
 typedef struct sprag_solution {

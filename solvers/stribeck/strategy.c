@@ -384,7 +384,10 @@ sprag_result sprag_strategy_solve(sprag_strategy_state *w)
             w->stats.strategy = strategies[i].name;
             w->stats.bound_error = 0;
             w->reached = w->options.stiction;
+            const bool root = strategies[i].attempts & SPRAG_ATTEMPT_ROOT;
+            const double before = sprag_strategy_work(w);
             result = strategies[i].run(w);
+            w->root_work += root ? sprag_strategy_work(w) - before : 0;
             record_tolerances(w, w->reached);
             if (result == SPRAG_OK && w->is_two_way) {
                 result = sprag_strategy_offer(w);
@@ -393,6 +396,7 @@ sprag_result sprag_strategy_solve(sprag_strategy_state *w)
                 w->stats.bound_error > STRIBECK_BOUND_ERROR) {
                 result = SPRAG_NOT_CONVERGED; // sweeps may find a better one
             }
+            w->at_root = root && result == SPRAG_OK;
             if (result == SPRAG_OK || result == SPRAG_NO_MEMORY) {
                 return result;
             }

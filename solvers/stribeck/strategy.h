@@ -64,6 +64,8 @@ typedef struct sprag_strategy_state {
     unsigned traits;    // of the island (strategy.c)
     double update_work; // of a Newton update, in products of blocks
     double reached;     // m/s, stiction tolerance of the present iterate
+    double root_work;   // of SPRAG_ATTEMPT_ROOT's strategies so far, in products of blocks
+    bool at_root;       // one of these was accepted
     sprag_stats stats;  // of all strategies so far; the caller sets the history
 } sprag_strategy_state;
 

@@ -14,7 +14,7 @@ static sprag_stribeck_options settled(void)
 {
     static sprag_memory memory;
     sprag_stribeck_options options = sprag_stribeck_defaults();
-    memory = (sprag_memory){.known = -1e9, .update = 1e9};
+    memory = (sprag_memory){.known.left = -1e9, .update = 1e9};
     options.memory = &memory;
     options.exact = false;
     options.sweeps = 1;

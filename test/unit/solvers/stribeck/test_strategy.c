@@ -4,6 +4,7 @@
 #include "problems.h"
 #include "stribeck.h"
 #include "stribeck_cases.h"
+#include "stribeck_constants.h"
 #include "suite.h"
 
 // ---- strategies
@@ -127,11 +128,11 @@ START_TEST(motors_with_known_forces_take_two_updates)
 }
 END_TEST
 
-// Failures of known forces count up to 2 in what is stacked, of five contacts a body or more, and
-// up to 6 in other heaps. A pair whose contacts are apart in the list makes no tree.
+// Failures count up to 2 in what is stacked, of five contacts a body or more, and up to 6 in other
+// heaps. A pair whose contacts are apart in the list makes no tree.
 START_TEST(five_contacts_a_body_are_a_stack)
 {
-    sprag_memory memory = {.failures = 6};
+    sprag_memory memory = {.root.failures = 6};
     sprag_stribeck_options options = sprag_stribeck_defaults();
     options.memory = &memory;
     open_scene(&s);
@@ -145,7 +146,7 @@ START_TEST(five_contacts_a_body_are_a_stack)
     s.problem.contact += _i;
     fall(&s);
     solve_with(&s, &options);
-    ck_assert_int_eq(memory.failures <= 2, _i == 0);
+    ck_assert_int_eq(memory.root.failures <= 2, _i == 0);
 }
 END_TEST
 
@@ -177,12 +178,57 @@ START_TEST(an_island_that_has_grown_is_no_small_one)
 }
 END_TEST
 
+// Exactly: the way to the root of a pile may take more than 300 sweeps of it. Then it waits until a
+// share of the work of the others has paid for it, a smaller one after each time.
+START_TEST(a_root_is_found_where_it_is_not_dear)
+{
+    static const struct {
+        int pile;
+        bool dear;
+    } piles[] = {{6, false}, {52, true}};
+    enum { SOLVES = 50 };
+    sprag_memory memory = {0};
+    sprag_stribeck_options options = sprag_stribeck_defaults();
+    options.memory = &memory;
+    open_pile(&s, piles[_i].pile, false);
+    double first = 0, direct = 0, swept = 0;
+    int roots = 0;
+    for (int i = 0; i < SOLVES; i++) {
+        solve_with(&s, &options);
+        direct += s.stats.iterations * memory.update;
+        swept += s.stats.sweep_work;
+        first = i == 0 ? direct : first;
+        roots += s.stats.strategy == SPRAG_STRATEGY_WARM_NEWTON;
+    }
+    ck_assert_double_gt(memory.update, options.direct_work);
+    ck_assert_int_eq(first > STRIBECK_AFFORDABLE_SWEEPS * s.problem.contacts, piles[_i].dear);
+    ck_assert_int_eq(roots == SOLVES, !piles[_i].dear);
+    ck_assert_int_ge(roots, 2);
+    ck_assert_double_le(direct, piles[_i].dear ? 2 * first + swept : INFINITY);
+}
+END_TEST
+
+// In small islands no memory decides.
+START_TEST(a_small_island_owes_nothing)
+{
+    sprag_memory memory = {.known.left = -1e9, .root.left = -1e9};
+    sprag_stribeck_options options = sprag_stribeck_defaults();
+    options.memory = &memory;
+    open_pile(&s, 0, false);
+    solve_with(&s, &options);
+    ck_assert_double_le(memory.update, options.direct_work);
+    ck_assert_int_gt(s.stats.iterations, 0);
+    ck_assert_int_eq(s.stats.sweeps, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("strategy");
     ADD_CASE(suite, "strategies", {easy_scenes_are_solved_directly, 1},
              {motorised_cube_moves_as_if_pushed, 1}, {continuation_agrees_with_direct, 1},
              {piles_reach_every_strategy, 1}, {motors_with_known_forces_take_two_updates, 1},
-             {five_contacts_a_body_are_a_stack, 2}, {an_island_that_has_grown_is_no_small_one, 1});
+             {five_contacts_a_body_are_a_stack, 2}, {an_island_that_has_grown_is_no_small_one, 1},
+             {a_root_is_found_where_it_is_not_dear, 2}, {a_small_island_owes_nothing, 1});
     return run_suite(suite);
 }

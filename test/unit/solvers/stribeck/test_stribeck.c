@@ -489,14 +489,14 @@ START_TEST(an_island_remembers_what_solved_it)
                      SPRAG_OK);
     ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_WARM_NEWTON);
     ck_assert_int_eq(memory.last, SPRAG_STRATEGY_WARM_NEWTON);
-    ck_assert_double_eq(memory.known, 0);
+    ck_assert_double_eq(memory.known.left, 0);
     options.max_iterations = 0; // too few
     s.body[1].free_velocity[0] += 10;
     enum { TRIES = STRIBECK_MOST_FAILURES + 2 };
     double direct = 0, swept[TRIES] = {0};
     for (int i = 0, tries = 0; tries < TRIES; i++) {
         ck_assert_int_lt(i, 1000);
-        double before = memory.known;
+        double before = memory.known.left;
         sprag_scratch_reset(&scratch);
         ck_assert_int_eq(
             sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats), SPRAG_OK);
@@ -505,7 +505,7 @@ START_TEST(an_island_remembers_what_solved_it)
             ck_assert_int_eq(s.stats.iterations, 0);
             swept[tries - 1] += s.stats.sweep_work;
         } else {
-            direct = direct > 0 ? direct : -memory.known;
+            direct = direct > 0 ? direct : -memory.known.left;
             tries++;
         }
     }
@@ -580,7 +580,7 @@ END_TEST
 START_TEST(sweeps_of_a_budget_are_charged_once)
 {
     double left = 1e6;
-    sprag_memory memory = {.known = -1e9, .interior = -1e9}; // no direct strategy
+    sprag_memory memory = {.known.left = -1e9, .interior = -1e9}; // no direct strategy
     sprag_stribeck_options options = sprag_stribeck_defaults();
     options.work_left = &left;
     options.exact = false;
