@@ -138,18 +138,30 @@ static void go_to_known(sprag_strategy_state *w)
     }
 }
 
+// The error that an interior-point solve may leave: what moves needs less exact velocities than
+// what has nearly come to rest.
+static double interior_tolerance(const sprag_strategy_state *w)
+{
+    const sprag_system *system = w->system;
+    system->space->momentum(system, system->start, system->work);
+    double moves = sprag_system_weighed(system, system->work) / fmax(system->momentum, DBL_MIN);
+    return clamp(STRIBECK_INTERIOR_OF_MOTION * moves, STRIBECK_INTERIOR_FINEST,
+                 STRIBECK_INTERIOR_COARSEST);
+}
+
 // Newton's method in known forces. It is given up where it leaves them: contacts that were held let
 // go, and it takes many updates, if it ends. But as many as the interior-point method would take
-// pay where that follows: after an update that leads away the next one is often near again. A root
-// must not depend on the forces that are known.
+// pay where that follows: after an update that leads away the next one is often near again, and
+// where that would end is near enough. A root must not depend on the forces that are known.
 static sprag_result solve_known(sprag_strategy_state *w)
 {
     const bool root = w->options.attempts & SPRAG_ATTEMPT_ROOT;
     const bool patient = w->options.attempts & SPRAG_ATTEMPT_PATIENT;
-    const sprag_forces_limits limits = {w->options.finest,
-                                        (root ? STRIBECK_FORCE_KNOWN : 1) * w->options.tolerance,
-                                        affordable(w, w->options.max_iterations),
-                                        patient ? SPRAG_FORCES_PATIENT : SPRAG_FORCES_BRIEF};
+    const double tolerance = (root ? STRIBECK_FORCE_KNOWN : 1) * w->options.tolerance;
+    const sprag_forces_limits limits = {
+        w->options.finest, patient ? fmax(tolerance, interior_tolerance(w)) : tolerance,
+        affordable(w, w->options.max_iterations),
+        patient ? SPRAG_FORCES_PATIENT : SPRAG_FORCES_BRIEF};
     go_to_known(w);
     return sprag_forces_iterate(w->system, &limits, w->v, w->dv, &w->stats);
 }
@@ -275,17 +287,6 @@ static sprag_result solve_frozen_friction(sprag_strategy_state *w)
     }
     w->stats.bound_error = bound_error(w);
     return result == SPRAG_NOT_CONVERGED ? SPRAG_OK : result;
-}
-
-// The error that an interior-point solve may leave: what moves needs less exact velocities than
-// what has nearly come to rest.
-static double interior_tolerance(const sprag_strategy_state *w)
-{
-    const sprag_system *system = w->system;
-    system->space->momentum(system, system->start, system->work);
-    double moves = sprag_system_weighed(system, system->work) / fmax(system->momentum, DBL_MIN);
-    return clamp(STRIBECK_INTERIOR_OF_MOTION * moves, STRIBECK_INTERIOR_FINEST,
-                 STRIBECK_INTERIOR_COARSEST);
 }
 
 // The interior-point method, where the work that is left should be enough for it: from the impulses
