@@ -96,6 +96,9 @@ static int pull_joint(group *g, int j, int rows, double h, int *stops)
         count = sprag_ode_pull_coordinates(&g->row[rows], g->stop + before, &more, joint,
                                            s->a->input.world, h, &s->index, s->a->input.warm_start);
         *stops += more;
+    } else if (!s->a->input.compliant) {
+        count = sprag_ode_pull_bouncing_rows(&g->row[rows], joint, s->a->input.world, h, &s->index,
+                                             s->a->input.warm_start);
     } else {
         count = sprag_ode_count_rows(joint).rows;
         count = sprag_ode_pull_rows(&g->row[rows], joint, count, s->a->input.world, h, &s->index,

@@ -130,6 +130,10 @@ int sprag_ode_pull_coordinates(sprag_row *to, sprag_stop *stop, int *stops, dJoi
                                dWorldID world, dReal step, const ode_index *index,
                                const ode_warm_start *memory);
 
+// Rows of a joint whose stops bounce by their row's `bounce`, not by its bias.
+int sprag_ode_pull_bouncing_rows(sprag_row *to, dJointID joint, dWorldID world, dReal step,
+                                 const ode_index *index, const ode_warm_start *memory);
+
 // ---- row_laws.c
 
 // The laws by which the rows of a joint move (sprag_frame_calls' row_laws). false: they are not

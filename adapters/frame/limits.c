@@ -169,20 +169,70 @@ double sprag_ode_next_limit(const dJointID *joint, int joints, double horizon, o
     return first;
 }
 
-// ---- stops as compliant.h wants them
-
 enum { MOST_COORDINATES = 3 };
-
-typedef struct forced_row {
-    const coordinate *of;
-    double stop[2], erp, compliance, mark;
-} forced_row;
 
 // Another parameter of the coordinate that has the lower stop `low`.
 static int beside(const coordinate *c, int parameter)
 {
     return c->low + sprag_ode_parameter(parameter);
 }
+
+// ---- stops that bounce, of which ODE gives the row of a stop that does not
+
+typedef struct bouncing_stop {
+    const coordinate *of;
+    double bounce, compliance, mark;
+} bouncing_stop;
+
+static int take_bounces(bouncing_stop *taken, dJointID joint)
+{
+    int count = 0;
+    for (int i = 0; i < COORDINATES; i++) {
+        const coordinate *c = &coordinates[i];
+        if (c->type != (int)dJointGetType(joint)) {
+            continue;
+        }
+        bouncing_stop *b = &taken[count];
+        *b = (bouncing_stop){.of = c,
+                             .bounce = c->param(joint, beside(c, dParamBounce)),
+                             .compliance = c->param(joint, beside(c, dParamStopCFM)),
+                             .mark = 1e-90 * (count + 1)};
+        if (b->bounce > 0 && b->compliance >= 0) {
+            c->set(joint, beside(c, dParamBounce), 0);
+            c->set(joint, beside(c, dParamStopCFM), b->mark);
+            count++;
+        }
+    }
+    return count;
+}
+
+int sprag_ode_pull_bouncing_rows(sprag_row *to, dJointID joint, dWorldID world, dReal step,
+                                 const ode_index *index, const ode_warm_start *memory)
+{
+    bouncing_stop taken[MOST_COORDINATES];
+    const int count = take_bounces(taken, joint);
+    int rows = sprag_ode_count_rows(joint).rows;
+    rows = sprag_ode_pull_rows(to, joint, rows, world, step, index, memory, NULL);
+    for (int i = 0; i < count; i++) {
+        const bouncing_stop *b = &taken[i];
+        b->of->set(joint, beside(b->of, dParamBounce), b->bounce);
+        b->of->set(joint, beside(b->of, dParamStopCFM), b->compliance);
+        for (int k = 0; k < rows; k++) {
+            if (to[k].compliance == b->mark) {
+                to[k].compliance = b->compliance;
+                to[k].bounce = to[k].lo == 0 || to[k].hi == 0 ? b->bounce : 0; // it may be locked
+            }
+        }
+    }
+    return rows;
+}
+
+// ---- stops as compliant.h wants them
+
+typedef struct forced_row {
+    const coordinate *of;
+    double stop[2], erp, compliance, mark;
+} forced_row;
 
 // With both stops at 0 ODE gives the row of the coordinate at any value, without the motor or
 // forces. Its bias, with an ERP of 1, is the value of the coordinate; its CFM marks the row.

@@ -115,7 +115,7 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
         row->compliance = rhs_cfm[2 * k + 1];
         row->lo = lo_hi[2 * k];
         row->hi = lo_hi[2 * k + 1];
-        row->guess = row->length = 0;
+        row->guess = row->bounce = row->length = 0;
         row->holds_point = k == 0 && holds_point(joint);
         if (warm_start) {
             row->guess =

@@ -38,6 +38,7 @@ static bool take_scratch(advance_run *run)
     run->work.pair = SPRAG_TAKE(scratch, frame->pairs, int);
     run->attempt.share = SPRAG_TAKE(scratch, frame->bodies, double);
     run->load = SPRAG_TAKE_RAW(scratch, frame->bodies, advance_load);
+    run->middles.acceleration = SPRAG_TAKE(scratch, frame->bodies, *run->middles.acceleration);
     run->work.moved = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->rows.given_force = SPRAG_TAKE(scratch, frame->contacts, *run->rows.given_force);
     return advance_take_energy(run);
@@ -192,6 +193,8 @@ sprag_result advance_close(advance_run *run, sprag_result result)
     sprag_frame *frame = run->frame;
     if (result != SPRAG_OK && frame->bodies > 0) {
         memcpy(frame->body, run->before, (size_t)frame->bodies * sizeof *run->before);
+    } else if (result == SPRAG_OK) {
+        advance_end_middles(run);
     }
     run->stats->frames++;
     run->stats->work = fmax(run->stats->work, 1 - run->work_left / run->work_given);

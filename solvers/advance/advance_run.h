@@ -2,13 +2,16 @@
 // the frame, plan.c chooses each sub-step and substep.c makes it, pairs.c finds gaps and safe
 // times, mesh.c treats triangles of a mesh, contacts.c, friction.c and solve.c make and
 // solve the contact problem, impact.c makes bodies bounce, flight.c moves bodies that nothing
-// holds, spinners.c those that spin fast, swings.c shortens sub-steps of bodies that turn fast,
+// holds, middles.c keeps the velocities of those that joints hold in the middle of sub-steps,
+// spinners.c those that spin fast, swings.c shortens sub-steps of bodies that turn fast,
 // loads.c those of joints under load, or adds inertia instead, speculative.c makes contacts of what
 // blocks a sub-step, coarse.c plans a sub-step without events, projection.c changes its motion so
 // that points stay apart, slow_down.c slows bodies that would still collide, energy.c takes back
 // what a sub-step gains, events.c reports events, error.c controls the error.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
+
+#include <math.h>
 
 #include "advance.h"
 #include "advance_constants.h"
@@ -143,6 +146,13 @@ typedef struct advance_load { // of loads.c: what its joints do to a body
     bool settles;             // of the first body of an assembly: it is held, and hardly moves
 } advance_load;
 
+typedef struct advance_middles { // of middles.c
+    double last;                 // s, length of the last sub-step
+    double usual;                // s, of the first one of the frame, if no event ends it
+    double (*acceleration)[6];   // m/s^2, rad/s^2, of bodies that hang on joints; 0: of others
+    bool known;                  // it is that of the sub-step
+} advance_middles;
+
 typedef struct advance_mesh_crossing { // of mesh.c: the two meshes that were looked at last
     int first;                         // pair of them, -1: none
     bool crosses;
@@ -194,6 +204,7 @@ typedef struct advance_run {
     advance_push push;
     advance_attempt attempt;
     advance_work work;
+    advance_middles middles;
     advance_mesh_crossing mesh_crossing;
     advance_energy energy;
     advance_control control;
@@ -215,6 +226,18 @@ static inline bool advance_is_centred_ball(const sprag_carried *carried)
 static inline int advance_body_of(const advance_run *run, int pair, int side)
 {
     return run->frame->collider[run->frame->pair[pair].collider[side]].body;
+}
+
+// Is the row that of a stop, which pushes one way?
+static inline bool advance_is_stop(const sprag_row *row)
+{
+    return (row->lo == 0 && row->hi == INFINITY) || (row->lo == -INFINITY && row->hi == 0);
+}
+
+// m/s or rad/s, at which bodies go towards a stop, by the rate J v of its row.
+static inline double advance_approach(const sprag_row *stop, double rate)
+{
+    return stop->hi > 0 ? -rate : rate;
 }
 
 // ---- advance.c
@@ -303,6 +326,11 @@ bool advance_is_driven(const advance_run *run, int body);
 
 // After the bodies have moved: takes back what they have gained.
 void advance_limit_energy(advance_run *run);
+
+// ---- middles.c
+
+// At the end of the frame: velocities for a next sub-step of the usual length.
+void advance_end_middles(const advance_run *run);
 
 // ---- events.c
 

@@ -61,13 +61,21 @@ bool advance_is_unbounded(const sprag_friction *f);
 
 // ---- impact.c
 
-// Makes bodies bounce: changes the velocities of the problem's bodies.
-sprag_result advance_impact(advance_run *run, advance_problem *p);
+// Do bodies come to contacts or stops that have a restitution?
+bool advance_bounces(const advance_run *run, const advance_problem *p);
+
+// Makes bodies bounce, if they do: changes the velocities of the problem's bodies.
+sprag_result advance_impact(advance_run *run, advance_problem *p, bool bounces);
 
 // ---- flight.c
 
 // Sets the lag of bodies that no contact and no row holds, after the solve.
 void advance_set_flight(advance_run *run, const advance_problem *p);
+
+// ---- middles.c
+
+// Sets the velocities at the start of the sub-step, behind its impacts and for its middle.
+sprag_result advance_start_velocities(advance_run *run, advance_problem *p);
 
 // ---- spinners.c
 

@@ -1,8 +1,10 @@
-// Impacts: contacts that bounce change velocities at once, at the start of a sub-step, before
-// forces act. A round solves for the impulses of the contacts that approach each other,
+// Impacts: contacts and joint stops that bounce change velocities at once, at the start of a
+// sub-step, before forces act. A round solves for the impulses of the contacts that approach each
+// other,
 //
 //     n.u+ >= -e n.u-   where the contact bounces,   n.u+ >= 0   where bodies touch,
 //
+// and of stops likewise, with the rate J v of their rows for n.u,
 // with friction bounded by the impulse and joints that keep their rates. Contacts that bodies only
 // approach by the outcome follow in the next round, and so do bodies at rest that touch, if their
 // surface bounces: in the same round they would go on as one body. Without friction a round adds no
@@ -20,19 +22,36 @@ typedef struct impact {
     advance_problem *p;
     advance_rates round; // velocities of the round; forces: impulses over the sub-step
     sprag_solution plastic;
-    int *of;     // contacts behind the given ones: of which points
-    bool driven; // something does work: a kinematic body, a moving surface
-    bool hits;   // a contact bounces
+    int *of;       // contacts behind the given ones: of which points
+    double *least; // rows of stops that bounce, m/s or rad/s: what approaches more slowly does not
+    bool driven;   // something does work: a kinematic body, a moving surface
+    bool hits;     // a contact or a stop bounces
 } impact;
 
-static bool bounces(const advance_run *run)
+// m/s, at which the bodies of a contact come nearer.
+static double approach_at(const sprag_contact *contact, const sprag_surface *surface,
+                          const sprag_body *body)
 {
-    for (int i = 0; i < run->points.count; i++) {
-        if (run->frame->pair[run->points.point[i].pair].surface.bounce > 0) {
-            return true;
-        }
+    double u[3];
+    sprag_contact_velocity(contact, body->velocity, sizeof *body, u);
+    return surface->velocity_normal - dot3(contact->frame[0], u);
+}
+
+bool advance_bounces(const advance_run *run, const advance_problem *p)
+{
+    bool any = false;
+    for (int i = 0; i < run->rows.count && !any; i++) {
+        const sprag_row *row = &run->rows.row[i];
+        double rate =
+            row->bounce > 0 ? advance_row_rate(row, p->body->velocity, sizeof *p->body) : 0;
+        any = advance_approach(row, rate) > 0;
     }
-    return false;
+    for (int i = 0; i < run->points.count && !any; i++) {
+        const sprag_surface *surface = &run->frame->pair[run->points.point[i].pair].surface;
+        any = surface->bounce > 0 &&
+              approach_at(&p->contact[run->frame->contacts + i], surface, p->body) > 0;
+    }
+    return any;
 }
 
 static bool take(impact *m)
@@ -40,6 +59,7 @@ static bool take(impact *m)
     const sprag_problem *problem = &m->p->problem;
     sprag_scratch *scratch = m->run->solving;
     m->of = SPRAG_TAKE(scratch, problem->contacts, int);
+    m->least = SPRAG_TAKE(scratch, problem->rows, double);
     m->plastic.velocity = SPRAG_TAKE(scratch, problem->bodies, double[6]);
     m->plastic.contact_force = SPRAG_TAKE(scratch, problem->contacts, double[6]);
     m->plastic.row_force = SPRAG_TAKE(scratch, problem->rows, double);
@@ -59,6 +79,8 @@ static void add_point(impact *m, const advance_point *point, int i)
     sprag_contact_velocity(contact, m->round.body->velocity, sizeof *m->round.body, u);
     double approach = motion - dot3(contact->frame[0], u);
     double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
+    sprag_contact_velocity(contact, *run->middles.acceleration, sizeof(double[6]), u);
+    least -= 0.5 * run->middles.last * fmin(0, dot3(contact->frame[0], u)); // by middles.c
     bool overlaps = advance_is_pushed(run, point);
     bool closes = !point->speculative || point->gap <= approach * m->round.problem.step;
     bool is_older = overlaps && -point->gap > approach * run->frame->step;
@@ -81,12 +103,24 @@ static void add_point(impact *m, const advance_point *point, int i)
     m->of[m->round.problem.contacts++] = i;
 }
 
+static void add_bounce(impact *m, sprag_row *stop, double least)
+{
+    if (stop->bounce > 0 && advance_approach(stop, stop->bias) > least) {
+        stop->bias *= -stop->bounce;
+        m->driven |= stop->bounce > 1;
+        m->hits = true;
+    }
+}
+
 // The contacts and rows of a round. false: nothing hits anything.
 static bool set_round(impact *m)
 {
     const advance_run *run = m->run;
     m->hits = m->driven = false;
     advance_keep_rates(run, &m->round);
+    for (int i = 0; i < m->round.problem.rows; i++) {
+        add_bounce(m, &m->round.row[i], m->least[i]);
+    }
     for (int i = 0; i < run->points.count; i++) {
         add_point(m, &run->points.point[i], i);
     }
@@ -154,6 +188,10 @@ static sprag_result limit_energy(impact *m)
     for (int i = 0; i < m->round.problem.contacts; i++) {
         m->round.contact[i].bias = fmin(0, m->round.contact[i].bias);
     }
+    for (int i = 0; i < m->round.problem.rows; i++) {
+        sprag_row *row = &m->round.row[i];
+        row->bias = row->bounce > 0 && advance_approach(row, row->bias) < 0 ? 0 : row->bias;
+    }
     sprag_result result = solve(m, plastic);
     if (result != SPRAG_OK) {
         return result;
@@ -189,14 +227,27 @@ static void keep(impact *m)
     }
 }
 
-sprag_result advance_impact(advance_run *run, advance_problem *p)
+// Stops bounce, as contacts do, if bodies come faster than forces make bodies at rest come within
+// the shortest sub-step.
+static void set_least(impact *m)
+{
+    const advance_run *run = m->run;
+    for (int i = 0; i < run->rows.count; i++) {
+        const sprag_row *row = &run->rows.row[i];
+        double rate = advance_row_rate(row, *run->middles.acceleration, sizeof(double[6]));
+        double forced = (2 * run->floor + 0.5 * run->middles.last) * advance_approach(row, rate);
+        m->least[i] = advance_touching_speed + fmax(0, forced);
+    }
+}
+
+sprag_result advance_impact(advance_run *run, advance_problem *p, bool bounces)
 {
     impact m = {.run = run, .p = p};
     for (int i = 0; i < run->points.count; i++) {
         memset(run->points.point[i].impact, 0, sizeof run->points.point[i].impact);
     }
     p->impact.acts = false;
-    if (!bounces(run)) {
+    if (!bounces) {
         return SPRAG_OK;
     }
     p->impact.row_force = SPRAG_TAKE(run->solving, p->problem.rows, double);
@@ -204,6 +255,7 @@ sprag_result advance_impact(advance_run *run, advance_problem *p)
     if (!take(&m)) {
         return SPRAG_NO_MEMORY;
     }
+    set_least(&m);
     for (int i = 0; i < p->problem.bodies; i++) {
         advance_start_rates(&m.round, i, p->body[i].velocity);
     }

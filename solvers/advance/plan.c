@@ -198,6 +198,9 @@ sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
     longest = advance_part_of_swing(run, longest);
     run->longest = fmin(run->longest, longest);
     run->floor = fmin(run->floor, longest);
+    if (run->time == 0) {
+        run->middles.last = run->middles.usual = longest;
+    }
     if (!advance_is_coarse(run)) {
         result = plan_exact(run, &longest, to_the_end);
         if (result != SPRAG_OK || run->attempt.safe >= run->attempt.length || ends_at_event(run)) {

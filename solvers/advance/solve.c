@@ -264,7 +264,7 @@ sprag_result advance_solve(advance_run *run, double step)
         return SPRAG_NO_MEMORY;
     }
     set_problem(run, &p);
-    sprag_result result = advance_impact(run, &p);
+    sprag_result result = advance_start_velocities(run, &p);
     if (result != SPRAG_OK) {
         return result;
     }

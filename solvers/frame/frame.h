@@ -149,7 +149,8 @@ typedef struct sprag_frame_calls {
     void *data;
     // A pair of unknown state touches: sets pair->surface and returns true, or returns false.
     bool (*ask_pair)(void *data, int pair, double gap, double time);
-    // Joint rows, with the bodies where they are; *row is the caller's, until the next call.
+    // Joint rows, with the bodies where they are; *row is the caller's, until the next call. A stop
+    // bounces by its bias, or by `bounce` if the method heeds that (advance.h).
     // Returns their number, or -1: no memory.
     int (*rows)(void *data, const sprag_mover *body, double step, const sprag_row **row);
     // Like `rows`, for a method that decides itself when stops act (compliant.h). Stops have no

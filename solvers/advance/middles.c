@@ -1,0 +1,173 @@
+// Bodies on joints have the velocities of the middle of the sub-step that they have gone (Verlet,
+// leapfrog): a sub-step adds h a to them, and moves bodies by what comes of it. From a sub-step of
+// length h to one of length k the middles are (h + k) / 2 apart, and not k. So the velocities are
+// moved by a (h - k) / 2 before it, a being the accelerations at its start. An impact comes between
+// both halves: it changes the velocities at its time, which are later by h / 2. Only events change
+// the length much, and a frame that has some ends with the velocities that the program would see
+// without them: those of the middle of a usual sub-step.
+//
+// Bodies in flight have exact velocities, those that touch something the ones that their contacts
+// end with: none of them is moved.
+#include <math.h>
+#include <string.h>
+
+#include "advance_solve.h"
+#include "linalg.h"
+
+// Which bodies hang on joints? By their assemblies: none of its bodies touches anything that bore a
+// load in the last sub-step, or turns far. false: none.
+static bool find_hanging(const advance_run *run, bool *hangs)
+{
+    const sprag_frame *frame = run->frame;
+    bool any = false;
+    memset(hangs, 0, (size_t)frame->bodies * sizeof *hangs);
+    for (int i = 0; i < run->rows.count; i++) {
+        const sprag_row *row = &run->rows.row[i];
+        for (int side = 0; side < 2; side++) {
+            if (row->body[side] != SPRAG_STATIC && isinf(row->lo) && isinf(row->hi)) {
+                hangs[run->assembly[row->body[side]]] = true;
+            }
+        }
+    }
+    for (int i = 0; i < run->points.closed; i++) {
+        const sprag_pair *pair = &frame->pair[run->points.point[i].pair];
+        for (int side = 0; side < 2; side++) {
+            const int b = frame->collider[pair->collider[side]].body;
+            if (b != SPRAG_STATIC && run->near[run->points.point[i].pair].active) {
+                hangs[run->assembly[b]] = false;
+            }
+        }
+    }
+    for (int i = 0; i < frame->contacts; i++) {
+        for (int side = 0; side < 2; side++) {
+            const int b = frame->contact[i].body[side];
+            if (b != SPRAG_STATIC) {
+                hangs[run->assembly[b]] = false;
+            }
+        }
+    }
+    for (int i = 0; i < frame->bodies; i++) {
+        const sprag_mover *body = &frame->body[i];
+        if (norm3(body->velocity + 3) * frame->step > advance_middle_turn || !(body->mass > 0)) {
+            hangs[run->assembly[i]] = false;
+        }
+    }
+    for (int i = 0; i < frame->bodies; i++) {
+        any |= hangs[i];
+    }
+    return any;
+}
+
+static double rate_now(const advance_run *run, const sprag_row *row)
+{
+    return advance_row_rate(row, run->frame->body->velocity, sizeof(sprag_mover));
+}
+
+// The row changes no rate but by its motor. A stop holds what rests on it, and not what comes to
+// it.
+static void keep_rate(const advance_run *run, const sprag_row *from, sprag_row *to)
+{
+    if (advance_is_stop(from)) {
+        const bool comes = advance_approach(from, rate_now(run, from)) > advance_touching_speed;
+        to->lo = comes ? 0 : to->lo;
+        to->hi = comes ? 0 : to->hi;
+    } else if (!isinf(from->lo) || !isinf(from->hi)) {
+        to->lo = from->lo;
+        to->hi = from->hi;
+        to->bias = from->bias - rate_now(run, from);
+    }
+}
+
+static sprag_result find_accelerations(advance_run *run, const advance_problem *p)
+{
+    const int bodies = run->frame->bodies;
+    advance_rates r;
+    sprag_stats stats = {0};
+    if (run->middles.known) {
+        return SPRAG_OK;
+    }
+    run->middles.known = true;
+    memset(run->middles.acceleration, 0, (size_t)bodies * sizeof *run->middles.acceleration);
+    bool *hangs = run->work.moved;
+    if (advance_event_work_is_spent(run) || !find_hanging(run, hangs)) {
+        return SPRAG_OK;
+    }
+    const sprag_scratch before = *run->solving;
+    if (!advance_take_rates(run, run->frame->contacts, &r)) {
+        return SPRAG_NO_MEMORY;
+    }
+    advance_keep_rates(run, &r);
+    for (int i = 0; i < r.problem.rows; i++) {
+        keep_rate(run, &run->rows.row[i], &r.row[i]);
+    }
+    for (int i = 0; i < bodies; i++) {
+        double *to = r.body[i].free_velocity;
+        if (hangs[run->assembly[i]]) {
+            add_scaled(to, 1, p->body[i].free_velocity, 6);
+            add_scaled(to, -1, p->body[i].velocity, 6);
+        }
+    }
+    sprag_result result =
+        advance_solve_contacts(run, &r.problem, false, ADVANCE_SWEEPS, NULL, &r.solution, &stats);
+    for (int i = 0; i < bodies && result == SPRAG_OK; i++) {
+        if (hangs[run->assembly[i]]) {
+            add_scaled(run->middles.acceleration[i], 1 / r.problem.step, r.solution.velocity[i], 6);
+        }
+    }
+    sprag_scratch_release(run->solving, &before);
+    return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
+}
+
+static void move_middles(const advance_run *run, advance_problem *p, double time)
+{
+    for (int i = 0; i < run->frame->bodies && time != 0; i++) {
+        add_scaled(p->body[i].velocity, time, run->middles.acceleration[i], 6);
+        add_scaled(p->body[i].free_velocity, time, run->middles.acceleration[i], 6);
+    }
+}
+
+static bool are_alike(double a, double b)
+{
+    static const double slight = 1e-9;
+    return fabs(a - b) <= slight * b;
+}
+
+sprag_result advance_start_velocities(advance_run *run, advance_problem *p)
+{
+    const double step = p->problem.step, last = run->middles.last;
+    const bool bounces = advance_bounces(run, p);
+    sprag_result result = SPRAG_OK;
+    if (run->rows.count == 0 || run->options->error > 0 || (!bounces && are_alike(step, last))) {
+        return advance_impact(run, p, bounces);
+    }
+    result = find_accelerations(run, p);
+    move_middles(run, p, 0.5 * (bounces ? last : last - step));
+    result = result == SPRAG_OK ? advance_impact(run, p, bounces) : result;
+    move_middles(run, p, bounces ? -0.5 * step : 0);
+    return result;
+}
+
+void advance_end_middles(const advance_run *run)
+{
+    const double last = run->middles.last, usual = run->middles.usual;
+    bool *hangs = run->work.moved;
+    if (run->rows.count == 0 || are_alike(last, usual) || !find_hanging(run, hangs)) {
+        return;
+    }
+    for (int i = 0; i < run->rows.count; i++) {
+        const sprag_row *row = &run->rows.row[i];
+        const bool rests = advance_is_stop(row) && run->rows.force[i] != 0 &&
+                           advance_approach(row, rate_now(run, row)) > -advance_touching_speed;
+        for (int side = 0; side < 2 && rests; side++) {
+            if (row->body[side] != SPRAG_STATIC) {
+                hangs[run->assembly[row->body[side]]] = false;
+            }
+        }
+    }
+    for (int i = 0; i < run->frame->bodies; i++) {
+        if (hangs[run->assembly[i]]) {
+            add_scaled(run->frame->body[i].velocity, 0.5 * (last - usual),
+                       run->middles.acceleration[i], 6);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+// Bodies on joints under method=advance bounce off the stops of their joints, and off the floor, as
+// high as restitution says, and come to rest when the closed form does.
+#include <math.h>
+
+#include <ode/ode.h>
+
+#include "linalg.h"
+#include "sprag.h"
+#include "start.h"
+#include "suite.h"
+
+static const double steps[] = {0.001, 0.01, 1 / 60.0}; // s
+static const double restitutions[] = {0.1, 0.5, 0.9};
+static const double gravity = 9.81, fall = 0.5; // m/s^2; m or rad
+
+enum { CASES = 9 }; // of steps and restitutions
+
+typedef struct scene {
+    dWorldID world;
+    dSpaceID space;
+    dJointGroupID contacts;
+    dBodyID body;
+    dJointID joint;
+    double step, restitution;
+} scene;
+
+static scene open_scene(int i)
+{
+    start_ode();
+    scene s = {.world = dWorldCreate(),
+               .space = dSimpleSpaceCreate(0),
+               .contacts = dJointGroupCreate(0),
+               .step = steps[i % 3],
+               .restitution = restitutions[i / 3 % 3]};
+    dMass m;
+    dWorldSetGravity(s.world, 0, 0, -gravity);
+    sprag_world_configure(s.world, "method=advance");
+    s.body = dBodyCreate(s.world);
+    dMassSetBoxTotal(&m, 1, 1, 0.1, 0.1);
+    dBodySetMass(s.body, &m);
+    dGeomSetBody(dCreateBox(s.space, 1, 0.1, 0.1), s.body);
+    return s;
+}
+
+static void close_scene(scene *s)
+{
+    dJointGroupDestroy(s->contacts);
+    dSpaceDestroy(s->space);
+    dWorldDestroy(s->world);
+    dCloseODE();
+}
+
+static void add_slider(scene *s)
+{
+    s->joint = dJointCreateSlider(s->world, 0);
+    dJointAttach(s->joint, s->body, NULL);
+    dJointSetSliderAxis(s->joint, 0, 0, 1);
+}
+
+static void meet(void *data, dGeomID a, dGeomID b)
+{
+    const scene *s = data;
+    dContact contact[8];
+    int count = dCollide(a, b, 8, &contact[0].geom, sizeof *contact);
+    for (int i = 0; i < count; i++) {
+        contact[i].surface = (dSurfaceParameters){.mode = dContactBounce, .bounce = s->restitution};
+        dJointAttach(dJointCreateContact(s->world, s->contacts, &contact[i]), dGeomGetBody(a),
+                     dGeomGetBody(b));
+    }
+}
+
+static void step(scene *s)
+{
+    dSpaceCollide(s->space, s, meet);
+    dWorldStep(s->world, s->step);
+    dJointGroupEmpty(s->contacts);
+}
+
+typedef double height_fn(const scene *s); // m or rad, above the stop
+
+static double slider_height(const scene *s)
+{
+    return fall + dJointGetSliderPosition(s->joint);
+}
+
+static double floor_height(const scene *s)
+{
+    return dBodyGetPosition(s->body)[2] - 0.05;
+}
+
+static double hinge_height(const scene *s)
+{
+    return fall - fabs(dJointGetHingeAngle(s->joint));
+}
+
+typedef struct course {
+    double apex; // m or rad, after the first bounce
+    double rest; // s, from which on it is slower than 0.1 mm/s
+    double last; // m/s, at the end
+} course;
+
+static course run(scene *s, height_fn *height)
+{
+    course c = {0};
+    int bounces = 0;
+    double before = height(s), rate = 0;
+    for (int i = 1; i * s->step < 8; i++) {
+        step(s);
+        double here = height(s), now = here - before;
+        bounces += rate < 0 && now > 0;
+        c.apex = bounces == 1 ? fmax(c.apex, here) : c.apex;
+        c.last = norm3(dBodyGetLinearVel(s->body));
+        c.rest = c.last > 1e-4 ? i * s->step : c.rest;
+        before = here;
+        rate = now;
+    }
+    close_scene(s);
+    return c;
+}
+
+// s: free fall, and flights that are shorter by e each.
+static double time_of_bounces(double e)
+{
+    return sqrt(2 * fall / gravity) * (1 + 2 * e / (1 - e));
+}
+
+// A flight that is shorter than two steps may be left out.
+static void check(const course *c, double apex, double rest, double step)
+{
+    const double seen = gravity * step * step / 8; // between two steps
+    ck_assert_double_eq_tol(c->apex, apex, 0.003 * apex + 2 * seen);
+    ck_assert_double_le(c->rest, rest + 2 * step);
+    ck_assert_double_ge(c->rest, 0.98 * rest - 4 * step);
+    ck_assert_double_lt(c->last, 1e-9);
+}
+
+START_TEST(slider_bounces_off_its_stop)
+{
+    scene s = open_scene(_i);
+    const double e = s.restitution;
+    add_slider(&s);
+    dJointSetSliderParam(s.joint, dParamLoStop, -fall);
+    dJointSetSliderParam(s.joint, dParamBounce, e);
+    const course c = run(&s, slider_height);
+    check(&c, e * e * fall, time_of_bounces(e), s.step);
+}
+END_TEST
+
+START_TEST(slider_bounces_off_the_floor)
+{
+    scene s = open_scene(_i);
+    const double e = s.restitution;
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    dBodySetPosition(s.body, 0, 0, fall + 0.05);
+    add_slider(&s);
+    const course c = run(&s, floor_height);
+    check(&c, e * e * fall, time_of_bounces(e), s.step);
+}
+END_TEST
+
+// The end of the bar rises by e^2 of its fall.
+START_TEST(hinge_bounces_off_its_stop)
+{
+    scene s = open_scene(_i);
+    const double e = s.restitution;
+    dBodySetPosition(s.body, 0.5, 0, 0);
+    s.joint = dJointCreateHinge(s.world, 0);
+    dJointAttach(s.joint, s.body, NULL);
+    dJointSetHingeAnchor(s.joint, 0, 0, 0);
+    dJointSetHingeAxis(s.joint, 0, 1, 0);
+    dJointSetHingeParam(s.joint, dParamLoStop, -fall);
+    dJointSetHingeParam(s.joint, dParamHiStop, fall);
+    dJointSetHingeParam(s.joint, dParamBounce, e);
+    const course c = run(&s, hinge_height);
+    const double apex = fall - asin((1 - e * e) * sin(fall));
+    const double seen = 1.5 * gravity * s.step * s.step / 8;
+    ck_assert_double_eq_tol(c.apex, apex, 0.003 * apex + 2 * seen);
+    ck_assert_double_lt(c.rest, 5.5);
+    ck_assert_double_lt(c.last, 1e-9);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("method_advance_stops");
+    ADD_TESTS(suite, "stops", {slider_bounces_off_its_stop, CASES},
+              {slider_bounces_off_the_floor, CASES}, {hinge_bounces_off_its_stop, CASES});
+    return run_suite(suite);
+}
