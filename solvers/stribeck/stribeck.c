@@ -94,6 +94,27 @@ static bool is_near_rest(const sprag_problem *problem, const sprag_solution *sol
     return true;
 }
 
+// Bodies that touch one another, and nothing immovable, and do not move on one another by more than
+// what a step changes: a plate with crates pressed on both sides, what a gripper on an arm carries.
+// They may move as one, however fast; that is no reason to leave to sweeps what holds them.
+static bool moves_as_one(const sprag_problem *problem, const sprag_solution *solution)
+{
+    const double most = sprag_problem_scale(problem);
+    const double *velocity = solution ? solution->velocity[0] : problem->body[0].velocity;
+    const size_t bytes = solution ? sizeof *solution->velocity : sizeof *problem->body;
+    for (int i = 0; i < problem->contacts; i++) {
+        double u[3] = {0};
+        if (problem->contact[i].body[1] == SPRAG_STATIC) {
+            return false;
+        }
+        sprag_contact_velocity(&problem->contact[i], velocity, bytes, u);
+        if (!(norm3(u) <= most)) {
+            return false;
+        }
+    }
+    return problem->contacts > 0;
+}
+
 // Copies what all strategies of a solve have counted.
 static void copy_counts(const sprag_stats *from, sprag_stats *to)
 {
@@ -118,7 +139,7 @@ typedef struct island {
     bool alone;      // one body on several contacts; of one contact a sweep is exact
     bool trees;      // without rows, bodies touch in chains and trees only
     bool stacked;    // face on face or in trees: likely to rest
-    bool near;       // near rest
+    bool near;       // near rest, or it moves as one
     bool goes_on;    // near rest, and a direct method solved it last
     bool free;       // pays for no failures
     bool known_pays; // known forces do not wait for their account
@@ -310,7 +331,8 @@ static bool has_failed(sprag_result result)
 
 static bool left_near_rest(const sprag_best *best)
 {
-    return isfinite(best->stats.residual) && is_near_rest(best->problem, best->solution);
+    return isfinite(best->stats.residual) && (is_near_rest(best->problem, best->solution) ||
+                                              moves_as_one(best->problem, best->solution));
 }
 
 // Without work left not even the matrix is assembled.
@@ -366,7 +388,7 @@ static island describe_island(const sprag_problem *problem, const sprag_stribeck
     b.alone = b.moving == 1 && problem->contacts > 1 && !b.joined;
     b.trees = !b.joined && contacts_form_trees(problem, b.moving);
     b.stacked = b.trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * b.moving;
-    b.near = is_near_rest(problem, NULL);
+    b.near = is_near_rest(problem, NULL) || moves_as_one(problem, NULL);
     b.goes_on = b.near && memory->last != SPRAG_STRATEGY_NONE &&
                 memory->last != SPRAG_STRATEGY_GAUSS_SEIDEL;
     b.update = fmax(memory->update, STRIBECK_UPDATE_WORK * laws); // the island may have grown
