@@ -16,6 +16,7 @@
 typedef struct iterate {
     sprag_system *system; // slip, rate: w
     double stiction;
+    double rounding;          // m/s, of the normal laws; 0: none
     double *v, *dv;           // size, m/s, rad/s
     double (*slip)[6], *rate; // points, equations: u
     double (*p)[6], *row_p;   // points, equations: N s
@@ -103,6 +104,46 @@ static void solve_cone(const sprag_cone *cone, double stiction, double bound, do
     }
 }
 
+// J, product of a normal impulse and its distance from the spring's law, which rounding keeps.
+static double product_of(const iterate *s, const sprag_point *point)
+{
+    return s->rounding * s->rounding / point->inverse_mass;
+}
+
+// w of a normal, from z = p - rho u. Returns g(w).
+static double solve_normal(const iterate *s, const sprag_point *point, double z, double *w)
+{
+    const double rho = 1 / point->inverse_mass, stiff = 1 + rho * point->yield;
+    if (!(s->rounding > 0)) {
+        *w = -z / (rho + (z > 0 ? 1 / point->yield : 0));
+        return z > 0 ? -*w / point->yield : 0;
+    }
+    const double product = product_of(s, point), root = sqrt(z * z + 4 * stiff * rho * product);
+    const double p = z > 0 ? (z + root) / (2 * stiff) : 2 * rho * product / (root - z);
+    *w = product / p - point->yield * p;
+    return p;
+}
+
+// g(w) and, if asked for, -g'(w).
+static void take_law(const iterate *s, int i, double at[6], double (*slope)[6])
+{
+    const sprag_point *point = &s->system->point[i];
+    const bool is_round = s->rounding > 0 && point->law == SPRAG_SPRING && point->inverse_mass > 0;
+    double w[6], steepness = 1;
+    memcpy(w, s->system->slip[i], sizeof w);
+    if (is_round) { // friction is bounded by the impulse that a spring has elsewhere
+        const double y = point->yield, product = product_of(s, point), u = w[SPRAG_NORMAL];
+        const double root = sqrt(u * u + 4 * y * product);
+        const double p = u < 0 ? (root - u) / (2 * y) : 2 * product / (root + u);
+        w[SPRAG_NORMAL] = -y * p;
+        steepness = y * p / root;
+    }
+    sprag_point_law(s->system, i, w, s->stiction, NULL, at, slope);
+    for (int k = 0; is_round && slope && k < point->dim; k++) {
+        slope[k][SPRAG_NORMAL] *= steepness;
+    }
+}
+
 static void solve_point(iterate *s, int i)
 {
     sprag_system *system = s->system;
@@ -113,9 +154,8 @@ static void solve_point(iterate *s, int i)
     if (!(point->inverse_mass > 0) || point->law != SPRAG_SPRING) {
         return;
     }
-    double z = p[SPRAG_NORMAL] - rho * u[SPRAG_NORMAL];
-    w[SPRAG_NORMAL] = -z / (rho + (z > 0 ? 1 / point->yield : 0));
-    double normal = z > 0 ? -w[SPRAG_NORMAL] / point->yield : 0;
+    double normal =
+        solve_normal(s, point, p[SPRAG_NORMAL] - rho * u[SPRAG_NORMAL], &w[SPRAG_NORMAL]);
     for (int c = point->cone; c < point->cone + point->cones; c++) {
         const sprag_cone *cone = &system->cone[c];
         double along[2], own = 1 / s->inverse_mass[c];
@@ -145,7 +185,7 @@ static double take_laws(iterate *s)
     for (int i = 0; i < system->points; i++) {
         const sprag_point *point = &system->point[i];
         solve_point(s, i);
-        sprag_point_law(system, i, system->slip[i], s->stiction, NULL, s->at[i], NULL);
+        take_law(s, i, s->at[i], NULL);
         if (point->inverse_mass > 0) {
             double apart = s->at[i][SPRAG_NORMAL] - s->p[i][SPRAG_NORMAL];
             sum += apart * apart * point->inverse_mass;
@@ -236,7 +276,7 @@ static sprag_result factor(iterate *s)
     sprag_result result = system->space->begin(system, false);
     for (int i = 0; i < system->points && result == SPRAG_OK; i++) {
         double(*slope)[6] = s->slope[i];
-        sprag_point_law(system, i, system->slip[i], s->stiction, NULL, s->at[i], slope);
+        take_law(s, i, s->at[i], slope);
         system->space->add_point(system, i, (const double(*)[6])slope, false);
     }
     for (int i = 0; i < system->equations && result == SPRAG_OK; i++) {
@@ -341,7 +381,7 @@ sprag_result sprag_forces_iterate(sprag_system *system, const sprag_forces_limit
         return SPRAG_NO_MEMORY;
     }
     set_start(&s);
-    double least = INFINITY, error = error_of(&s), apart[STRIBECK_FORCE_MEMORY];
+    double least = INFINITY, error = error_of(&s);
     const double first = error;
     for (int i = 0, since = 0;; i++, since++) {
         stats->convergence = error;
@@ -364,13 +404,8 @@ sprag_result sprag_forces_iterate(sprag_system *system, const sprag_forces_limit
         if (result != SPRAG_OK) {
             return result;
         }
-        if (mode != SPRAG_FORCES_SEARCH) {
-            move(&s, stalls && since % 2 ? 0.5 : 1);
-            error = error_of(&s);
-        } else {
-            apart[i % STRIBECK_FORCE_MEMORY] = s.apart;
-            error = search(&s, apart, i + 1);
-        }
+        move(&s, stalls && since % 2 ? 0.5 : 1);
+        error = error_of(&s);
         sprag_system_log(system, limits->stiction, stats);
     }
 }
@@ -386,12 +421,10 @@ sprag_result sprag_forces_solve(sprag_system *system, double softest,
                                 const sprag_forces_limits *limits, double *v, double *dv,
                                 sprag_stats *stats)
 {
-    const int each =
-        limits->mode == SPRAG_FORCES_SEARCH ? STRIBECK_SEARCHED_UPDATES : STRIBECK_FORCE_UPDATES;
     const int before = stats->iterations;
     const int last = limits->updates < INT_MAX - before ? before + limits->updates : INT_MAX;
     sprag_forces_limits part = *limits;
-    part.updates = updates_left(last, stats, each);
+    part.updates = updates_left(last, stats, STRIBECK_FORCE_UPDATES);
     sprag_result result = sprag_forces_iterate(system, &part, v, dv, stats);
     if (result != SPRAG_NOT_CONVERGED || stats->iterations >= last) {
         return result;
@@ -402,8 +435,127 @@ sprag_result sprag_forces_solve(sprag_system *system, double softest,
     if (result != SPRAG_OK && result != SPRAG_NOT_CONVERGED) {
         return result;
     }
-    part.updates = updates_left(last, stats, each);
+    part.updates = updates_left(last, stats, STRIBECK_FORCE_UPDATES);
     return sprag_forces_iterate(system, &part, v, dv, stats);
+}
+
+// ---- rounded laws
+
+// An iterate to which stages that are not found return.
+typedef struct place {
+    double *v, *rate, *row_p;
+    double (*slip)[6], (*p)[6];
+} place;
+
+static bool take_place(const sprag_system *system, place *to)
+{
+    sprag_scratch *scratch = system->scratch;
+    *to = (place){.v = SPRAG_TAKE_RAW(scratch, system->size, double),
+                  .rate = SPRAG_TAKE_RAW(scratch, system->equations, double),
+                  .row_p = SPRAG_TAKE_RAW(scratch, system->equations, double),
+                  .slip = SPRAG_TAKE_RAW(scratch, system->points, double[6]),
+                  .p = SPRAG_TAKE_RAW(scratch, system->points, double[6])};
+    return !scratch->failed;
+}
+
+static void copy_place(const sprag_system *system, const place *from, const place *to)
+{
+    const size_t rows = (size_t)system->equations, points = (size_t)system->points;
+    memcpy(to->v, from->v, (size_t)system->size * sizeof *to->v);
+    memcpy(to->rate, from->rate, rows * sizeof *to->rate);
+    memcpy(to->row_p, from->row_p, rows * sizeof *to->row_p);
+    memcpy(to->slip, from->slip, points * sizeof *to->slip);
+    memcpy(to->p, from->p, points * sizeof *to->p);
+}
+
+// Returns the error by laws that are rounded by so much, m/s.
+static double round_laws(iterate *s, const sprag_forces_limits *limits, double rounding)
+{
+    s->rounding = rounding;
+    s->stiction = fmax(limits->stiction, STRIBECK_ROUNDED_STICTION * rounding);
+    return error_of(s);
+}
+
+// N s / sqrt(kg), of all points at 1 m/s.
+static double size_of(const sprag_system *system)
+{
+    double mass = 0;
+    for (int i = 0; i < system->points; i++) {
+        const double inverse = system->point[i].inverse_mass;
+        mass += inverse > 0 ? 1 / inverse : 0;
+    }
+    return sqrt(mass);
+}
+
+// Newton's method with updates that are shortened, from v and the impulses of the system, by laws
+// whose rounding (m/s) goes to 0 in stages: what pushes and what slides is found little by little.
+// A stage that is not found is taken in parts; where the path turns back, none is short enough.
+// 0: no stages.
+static sprag_result follow(sprag_system *system, const sprag_forces_limits *limits, double rounding,
+                           double *v, double *dv, sprag_stats *stats)
+{
+    iterate s = {.system = system, .v = v, .dv = dv};
+    place last;
+    if (!take(&s, system->scratch) || !take_place(system, &last)) {
+        return SPRAG_NO_MEMORY;
+    }
+    set_start(&s);
+    const place here = {.v = v, .rate = s.rate, .row_p = s.row_p, .slip = s.slip, .p = s.p};
+    const double size = size_of(system), sharp = STRIBECK_ROUNDED_LEAST * rounding;
+    double apart[STRIBECK_FORCE_MEMORY], factor = STRIBECK_ROUNDED_STAGE, found = 0;
+    double error = round_laws(&s, limits, rounding);
+    for (int i = 0, since = 0;; i++) {
+        while (rounding > 0 && s.apart <= rounding * size) {
+            copy_place(system, &here, &last);
+            factor *= since < STRIBECK_ROUNDED_FEW ? factor : 1;
+            factor = fmax(factor, STRIBECK_ROUNDED_STAGE);
+            found = rounding;
+            rounding = factor * found > sharp ? factor * found : 0;
+            error = round_laws(&s, limits, rounding);
+            since = 0;
+        }
+        if (found > 0 && since == STRIBECK_ROUNDED_UPDATES) {
+            copy_place(system, &last, &here);
+            factor = sqrt(factor);
+            rounding = factor * found;
+            error = round_laws(&s, limits, rounding);
+            since = 0;
+        }
+        const bool ends = i >= limits->updates || factor > STRIBECK_ROUNDED_SHORTEST;
+        if (ends && rounding > 0 && found > 0) {
+            copy_place(system, &last, &here);
+        }
+        error = ends ? round_laws(&s, limits, 0) : error;
+        const double enough = (ends ? STRIBECK_FORCE_ENOUGH : 1) * limits->tolerance;
+        stats->convergence = error;
+        if (s.rounding == 0 && error <= enough) {
+            sprag_system_set_impulses(system, s.at, s.row_at);
+            return SPRAG_OK;
+        }
+        if (ends || !isfinite(error)) {
+            return SPRAG_NOT_CONVERGED;
+        }
+        sprag_result result = update(&s);
+        stats->factorizations++;
+        if (result != SPRAG_OK) {
+            return result;
+        }
+        apart[since % STRIBECK_FORCE_MEMORY] = s.apart;
+        error = search(&s, apart, ++since);
+        sprag_system_log(system, s.stiction, stats);
+    }
+}
+
+// To the free velocities, and impulses that stop what the step changes.
+static void go_to_impulses(sprag_system *system, double softest, double *v)
+{
+    memcpy(v, system->free, (size_t)system->size * sizeof *v);
+    memset(system->impulse, 0, (size_t)system->points * sizeof *system->impulse);
+    memset(system->row_impulse, 0, (size_t)system->equations * sizeof *system->row_impulse);
+    for (int i = 0; i < system->points; i++) {
+        const double inverse = system->point[i].inverse_mass;
+        system->impulse[i][SPRAG_NORMAL] = inverse > 0 ? softest / inverse : 0;
+    }
 }
 
 sprag_result sprag_stribeck_forces(const sprag_problem *problem,
@@ -426,11 +578,17 @@ sprag_result sprag_stribeck_forces(const sprag_problem *problem,
     }
     const double update = sprag_system_update_work(&system);
     const int before = stats->iterations;
-    const sprag_forces_limits limits = {stiction, options->tolerance,
-                                        (int)clamp(*options->work_left / update, 0, INT_MAX / 2),
-                                        SPRAG_FORCES_SEARCH};
+    const int last = before + (int)clamp(*options->work_left / update, 0, INT_MAX / 2);
+    sprag_forces_limits limits = {.stiction = stiction,
+                                  .tolerance = options->tolerance,
+                                  .updates = updates_left(last, stats, STRIBECK_FORCE_UPDATES)};
     sprag_assemble_start(&system, problem, node_of, solution, v);
-    result = sprag_forces_solve(&system, scales.soft.scale, &limits, v, dv, stats);
+    result = follow(&system, &limits, 0, v, dv, stats);
+    if (result == SPRAG_NOT_CONVERGED) {
+        limits.updates = updates_left(last, stats, STRIBECK_ROUNDED_MOST);
+        go_to_impulses(&system, scales.soft.scale, v);
+        result = follow(&system, &limits, scales.soft.scale, v, dv, stats);
+    }
     *options->work_left -= (stats->iterations - before + 1) * update; // 1: the assembly
     if (result == SPRAG_OK) {
         sprag_assemble_solution(&system, problem, node_of, v, solution);

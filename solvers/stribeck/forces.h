@@ -22,7 +22,6 @@ typedef enum sprag_forces_mode {
     SPRAG_FORCES_BRIEF,   // at an error above that of its start
     SPRAG_FORCES_PATIENT, // at one above that of no forces, too, or after a few updates in vain
     SPRAG_FORCES_LONG,    // after all
-    SPRAG_FORCES_SEARCH,  // after all; updates are shortened
 } sprag_forces_mode;
 
 typedef struct sprag_forces_limits {
@@ -45,10 +44,17 @@ sprag_result sprag_forces_solve(sprag_system *system, double softest,
                                 const sprag_forces_limits *limits, double *v, double *dv,
                                 sprag_stats *stats);
 
-// sprag_forces_solve on a problem. Starts from the velocities and forces of *solution; forces of 0
-// do for new contacts. Contacts with a stiffness (Hunt and Crossley's law) are not solved. Of the
-// options: softness, stiction, work_left, and tolerance (of momentum and laws, relative to the
-// impulses). stats: iterations and convergence. SPRAG_OK, SPRAG_NOT_CONVERGED, SPRAG_SINGULAR,
+// Newton's method in the forces of a problem, with updates that are shortened. Starts from the
+// velocities and forces of *solution; forces of 0 do for new contacts. If it ends nowhere, it
+// begins anew without them, with laws that are rounded at first,
+//
+//     p (w + yield p) = e^2 times the mass of the point,  sticking within 10 e        e: m/s
+//
+// and follows the solution to e = 0 (Chen, Mangasarian, Comput. Optim. Appl. 5, 1996): what pushes
+// and what slides is found little by little. Contacts with a stiffness (Hunt and Crossley's law)
+// are not solved. Of the options: softness, stiction, work_left, and tolerance (of momentum and
+// laws, relative to the impulses); where no update comes as near, a hundred times that will do.
+// stats: iterations and convergence. SPRAG_OK, SPRAG_NOT_CONVERGED, SPRAG_SINGULAR,
 // SPRAG_NO_MEMORY; *solution changes with SPRAG_OK alone.
 sprag_result sprag_stribeck_forces(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, sprag_scratch *scratch,

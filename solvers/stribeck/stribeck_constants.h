@@ -201,9 +201,9 @@ enum { STRIBECK_POOR_SWEEPS = 20 };
 
 // ---- Newton's method in the forces (forces.c)
 
-// Updates; those that are shortened; and updates without progress (half the error) after which
+// Updates; and updates without progress (half the error) after which
 // rounding is reached, or every other one is taken half. More: forces that are found later.
-enum { STRIBECK_FORCE_UPDATES = 20, STRIBECK_SEARCHED_UPDATES = 40, STRIBECK_FORCE_STALLED = 2 };
+enum { STRIBECK_FORCE_UPDATES = 20, STRIBECK_FORCE_STALLED = 2 };
 
 // Error of known forces, relative to the impulses, from which they tell nothing: 1 is that of none.
 // Between two solutions it grows to 0.1 and more, as what lets go has no slope. Smaller: they are
@@ -218,7 +218,22 @@ enum { STRIBECK_FORCE_PATIENCE = 5 };
 // more evaluations where forces are not found; fewer, larger: forces that are not found (1: twice
 // as many of those that hold contacts under ess).
 enum { STRIBECK_FORCE_MEMORY = 5 };
-static const double STRIBECK_FORCE_SHARE = 1e-3;
+static const double STRIBECK_FORCE_SHARE = 1e-2;
+
+// Times the tolerance: error with which forces count that no update improves. Larger: less exact
+// forces of ess where contacts jam; smaller: more frames that the implicit step takes.
+static const double STRIBECK_FORCE_ENOUGH = 100;
+
+// Laws that are rounded: stiction, relative to the rounding of the normals (both in m/s). Larger,
+// smaller: more paths that turn back. Factor from a stage to the next; larger: more updates.
+// And the least rounding, relative to the first; larger: forces that jump to the laws.
+static const double STRIBECK_ROUNDED_STICTION = 10, STRIBECK_ROUNDED_STAGE = 0.3,
+                    STRIBECK_ROUNDED_LEAST = 1e-9;
+// Updates of a stage, beyond which it begins anew and shorter, and those below which the next is
+// longer again; and of all stages. And the factor of the shortest stage. More, larger: more work
+// where there are no forces.
+enum { STRIBECK_ROUNDED_UPDATES = 12, STRIBECK_ROUNDED_FEW = 4, STRIBECK_ROUNDED_MOST = 80 };
+static const double STRIBECK_ROUNDED_SHORTEST = 0.98;
 
 // Share of the tolerance at which known forces hold without an update, and at which Newton's method
 // on contacts, and known forces of exact solves, end. Larger: heaps at rest creep.
