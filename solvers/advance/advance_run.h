@@ -235,7 +235,7 @@ static inline bool advance_is_stop(const sprag_row *row)
 }
 
 // m/s or rad/s, at which bodies go towards a stop, by the rate J v of its row.
-static inline double advance_approach(const sprag_row *stop, double rate)
+static inline double advance_stop_approach(const sprag_row *stop, double rate)
 {
     return stop->hi > 0 ? -rate : rate;
 }

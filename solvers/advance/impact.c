@@ -44,7 +44,7 @@ bool advance_bounces(const advance_run *run, const advance_problem *p)
         const sprag_row *row = &run->rows.row[i];
         double rate =
             row->bounce > 0 ? advance_row_rate(row, p->body->velocity, sizeof *p->body) : 0;
-        any = advance_approach(row, rate) > 0;
+        any = advance_stop_approach(row, rate) > 0;
     }
     for (int i = 0; i < run->points.count && !any; i++) {
         const sprag_surface *surface = &run->frame->pair[run->points.point[i].pair].surface;
@@ -105,7 +105,7 @@ static void add_point(impact *m, const advance_point *point, int i)
 
 static void add_bounce(impact *m, sprag_row *stop, double least)
 {
-    if (stop->bounce > 0 && advance_approach(stop, stop->bias) > least) {
+    if (stop->bounce > 0 && advance_stop_approach(stop, stop->bias) > least) {
         stop->bias *= -stop->bounce;
         m->driven |= stop->bounce > 1;
         m->hits = true;
@@ -190,7 +190,7 @@ static sprag_result limit_energy(impact *m)
     }
     for (int i = 0; i < m->round.problem.rows; i++) {
         sprag_row *row = &m->round.row[i];
-        row->bias = row->bounce > 0 && advance_approach(row, row->bias) < 0 ? 0 : row->bias;
+        row->bias = row->bounce > 0 && advance_stop_approach(row, row->bias) < 0 ? 0 : row->bias;
     }
     sprag_result result = solve(m, plastic);
     if (result != SPRAG_OK) {
@@ -235,7 +235,8 @@ static void set_least(impact *m)
     for (int i = 0; i < run->rows.count; i++) {
         const sprag_row *row = &run->rows.row[i];
         double rate = advance_row_rate(row, *run->middles.acceleration, sizeof(double[6]));
-        double forced = (2 * run->floor + 0.5 * run->middles.last) * advance_approach(row, rate);
+        double forced =
+            (2 * run->floor + 0.5 * run->middles.last) * advance_stop_approach(row, rate);
         m->least[i] = advance_touching_speed + fmax(0, forced);
     }
 }

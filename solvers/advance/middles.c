@@ -68,7 +68,8 @@ static double rate_now(const advance_run *run, const sprag_row *row)
 static void keep_rate(const advance_run *run, const sprag_row *from, sprag_row *to)
 {
     if (advance_is_stop(from)) {
-        const bool comes = advance_approach(from, rate_now(run, from)) > advance_touching_speed;
+        const bool comes =
+            advance_stop_approach(from, rate_now(run, from)) > advance_touching_speed;
         to->lo = comes ? 0 : to->lo;
         to->hi = comes ? 0 : to->hi;
     } else if (!isinf(from->lo) || !isinf(from->hi)) {
@@ -157,7 +158,7 @@ void advance_end_middles(const advance_run *run)
     for (int i = 0; i < run->rows.count; i++) {
         const sprag_row *row = &run->rows.row[i];
         const bool rests = advance_is_stop(row) && run->rows.force[i] != 0 &&
-                           advance_approach(row, rate_now(run, row)) > -advance_touching_speed;
+                           advance_stop_approach(row, rate_now(run, row)) > -advance_touching_speed;
         for (int side = 0; side < 2 && rests; side++) {
             if (row->body[side] != SPRAG_STATIC) {
                 hangs[run->assembly[row->body[side]]] = false;
