@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "linalg.h"
+#include "reduce.h"
 
 // Two points are one contact where they coincide and their unit normals differ by less. Greater:
 // contacts of two faces at one point merge; smaller: points on a common edge are counted twice.
@@ -20,21 +21,16 @@ static const double DEEPER = 1e-3;
 // rounding.
 static const double LEVEL = 1e-4;
 
-static bool look_alike(const ode_point *a, const ode_point *b)
-{
-    double apart[3];
-    subtract3(a->normal, b->normal, apart);
-    return norm3(apart) <= NORMAL_TOLERANCE;
-}
-
 static bool is_same(const ode_points *all, const ode_point *a, const ode_point *b)
 {
+    double apart[3];
     for (int k = 0; k < 3; k++) {
         if (!(fabs(a->at[k] - b->at[k]) <= all->together)) {
             return false;
         }
     }
-    return look_alike(a, b);
+    subtract3(a->normal, b->normal, apart);
+    return norm3(apart) <= NORMAL_TOLERANCE;
 }
 
 // A point that two triangles share gets the number that the program's merge callback chooses.
@@ -102,80 +98,23 @@ static void swap(ode_point *a, ode_point *b)
     *b = kept;
 }
 
-// States of points in `far`, while outlines are found.
-enum { UNSEEN, ON_PLANE, CORNER, WITHIN };
-
-// Marks the corners between a and b, on the left of the way from a to b about the normal, that are
-// farther (m) from it than this: the farthest, and those between it and a, and b (Eddy, A New
-// Convex Hull Algorithm for Planar Sets, 1977).
-static void mark_corners(ode_points *all, const double normal[3], int a, int b, double bend)
-{
-    ode_point *point = all->point;
-    double way[3], left[3], from[3], most = bend;
-    int farthest = -1;
-    subtract3(point[b].at, point[a].at, way);
-    cross3(normal, way, left);
-    const bool apart = normalise3(left);
-    for (int i = 0; i < all->count && apart; i++) {
-        subtract3(point[i].at, point[a].at, from);
-        const double far = dot3(left, from);
-        if (point[i].far == ON_PLANE && far > most) {
-            most = far;
-            farthest = i;
-        }
-    }
-    if (farthest >= 0) {
-        point[farthest].far = CORNER;
-        mark_corners(all, normal, a, farthest, bend);
-        mark_corners(all, normal, farthest, b, bend);
-    }
-}
-
-// The point of the plane that is farthest from another.
-static int farthest_from(const ode_points *all, int other)
-{
-    int farthest = other;
-    for (int i = 0; i < all->count; i++) {
-        const ode_point *one = &all->point[i], *best = &all->point[farthest];
-        if (one->far == ON_PLANE && distance_squared(one, &all->point[other]) >
-                                        distance_squared(best, &all->point[other])) {
-            farthest = i;
-        }
-    }
-    return farthest;
-}
-
 void sprag_ode_keep_outlines(ode_points *all)
 {
     double size = 0;
     int left = 0;
-    for (int i = 0; i < all->count; i++) {
-        all->point[i].far = UNSEEN;
+    sprag_outline_point *point = SPRAG_TAKE(all->scratch, all->count, sprag_outline_point);
+    for (int i = 0; i < all->count && point; i++) {
+        memcpy(point[i].at, all->point[i].at, sizeof point->at);
+        memcpy(point[i].normal, all->point[i].normal, sizeof point->normal);
         size = fmax(size, sqrt(distance_squared(&all->point[i], &all->point[0])));
     }
-    for (int i = 0; i < all->count; i++) {
-        const ode_point *of = &all->point[i];
-        for (int j = i + 1; j < all->count && of->far == UNSEEN; j++) {
-            ode_point *one = &all->point[j];
-            double from[3];
-            subtract3(one->at, of->at, from);
-            const bool same = fabs(dot3(from, of->normal)) <= LEVEL * size && look_alike(one, of);
-            one->far = one->far == UNSEEN && same ? ON_PLANE : one->far;
-        }
-        if (of->far == UNSEEN) {
-            all->point[i].far = ON_PLANE;
-            const int a = farthest_from(all, i), b = farthest_from(all, a);
-            all->point[a].far = all->point[b].far = CORNER;
-            mark_corners(all, of->normal, a, b, DEEPER * size);
-            mark_corners(all, of->normal, b, a, DEEPER * size);
-            for (int j = i; j < all->count; j++) {
-                ode_point *one = &all->point[j];
-                one->far = one->far == ON_PLANE ? WITHIN : one->far;
-            }
-        }
+    if (!point) {
+        return;
     }
+    const sprag_outline by = {LEVEL * size, NORMAL_TOLERANCE, DEEPER * size};
+    sprag_find_corners(point, all->count, &by);
     for (int i = 0; i < all->count; i++) {
-        if (all->point[i].far == CORNER) {
+        if (point[i].state == SPRAG_CORNER) {
             all->point[left++] = all->point[i];
         }
     }

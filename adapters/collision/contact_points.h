@@ -35,7 +35,7 @@ void sprag_ode_add_points(ode_points *all, const sprag_gap *gap, const sprag_man
                           const int triangle[2], ode_spot spot);
 
 // Takes out the points within or on the outline of those in one plane with them: they carry nothing
-// that its corners do not.
+// that its corners do not. Without memory `scratch` has failed.
 void sprag_ode_keep_outlines(ode_points *all);
 
 // Brings `most` points to the front.

@@ -238,8 +238,9 @@ static const double advance_facing = 0.9;
 // Slope of a triangle over the plane of another up to which both lie in one plane.
 static const double advance_level_slope = 1e-6;
 
-// Directions in which the outline of points on one plane is kept. Larger: more contacts.
-enum { ADVANCE_DIRECTIONS = 16 };
+// Points of a body and a mesh, of which no more are looked through for what is within an outline.
+// Larger: more contacts.
+enum { ADVANCE_MANY = 16 };
 
 // ---- error control (error.c)
 

@@ -227,67 +227,6 @@ bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
 
 // ---- many points
 
-// Are two points of one mesh and one body at the same height above the same plane? Then those
-// inside their outline add nothing.
-static bool is_level(const advance_run *run, const advance_point *a, const advance_point *b)
-{
-    const double near = advance_same_point;
-    int side = run->near[a->pair].triangle;
-    if (side < 0 || fabs(a->gap - b->gap) > near || dot3(a->normal, b->normal) < 1 - 1e-12) {
-        return false;
-    }
-    double apart[3];
-    subtract3(a->at[side], b->at[side], apart);
-    return fabs(dot3(apart, a->normal)) <= near;
-}
-
-// Marks the farthest of these points along some directions of their plane.
-static void mark_outermost(const advance_run *run, const int *of, int count, bool *keeps)
-{
-    static const double any[3] = {0};
-    double frame[3][3];
-    sprag_contact_frame(run->points.point[of[0]].normal, any, frame);
-    for (int d = 0; d < ADVANCE_DIRECTIONS; d++) {
-        double turn = (d + 0.3) * (2 * 3.14159265358979323846 / ADVANCE_DIRECTIONS),
-               most = -INFINITY;
-        int best = of[0];
-        for (int i = 0; i < count; i++) {
-            const double *at = run->points.point[of[i]].at[0];
-            double far = cos(turn) * dot3(frame[1], at) + sin(turn) * dot3(frame[2], at);
-            if (far > most) {
-                most = far;
-                best = of[i];
-            }
-        }
-        keeps[best] = true;
-    }
-}
-
-// Marks the points from `first` to `end`, of one mesh with one body, that are kept. false: no
-// memory.
-static bool mark_kept(advance_run *run, int first, int end, bool *keeps)
-{
-    bool *seen = SPRAG_TAKE(run->solving, end - first, bool);
-    int *level = SPRAG_TAKE_RAW(run->solving, end - first, int);
-    for (int i = first; i < end && !run->solving->failed; i++) {
-        int count = 0;
-        for (int j = i; j < end && !seen[i - first]; j++) {
-            if (!seen[j - first] &&
-                (j == i || is_level(run, &run->points.point[i], &run->points.point[j]))) {
-                level[count++] = j;
-            }
-        }
-        for (int k = 0; k < count; k++) {
-            seen[level[k] - first] = true;
-            keeps[level[k]] = count <= ADVANCE_DIRECTIONS;
-        }
-        if (count > ADVANCE_DIRECTIONS) {
-            mark_outermost(run, level, count, keeps);
-        }
-    }
-    return !run->solving->failed;
-}
-
 static void drop_points(advance_run *run, const bool *keeps)
 {
     advance_point *point = run->points.point;
@@ -342,27 +281,39 @@ static bool drop_many(advance_run *run, bool *keeps)
     return !run->solving->failed;
 }
 
-// Drops the points inside the outline of many on one plane. false: no memory.
+// Drops those of many points of one body and one mesh that are within the outline of others in one
+// plane and at the same height above it. false: no memory.
 static bool drop_level(advance_run *run, bool *keeps)
 {
+    const sprag_outline by = {advance_same_point, advance_same_normal, advance_same_point};
     const advance_point *point = run->points.point;
     const int count = run->points.count;
-    memset(keeps, true, (size_t)count * sizeof *keeps);
-    for (int first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && same_mesh(run, point[first].pair, point[end].pair);) {
-            end++;
+    sprag_outline_point *level = SPRAG_TAKE_RAW(run->solving, count, sprag_outline_point);
+    for (int first = 0, end; first < count && level; first = end) {
+        const int side = run->near[point[first].pair].triangle;
+        for (end = first; end < count && same_mesh(run, point[first].pair, point[end].pair);
+             end++) {
+            memcpy(level[end].at, point[end].at[side > 0], sizeof level->at);
+            memcpy(level[end].normal, point[end].normal, sizeof level->normal);
+            level[end].gap = point[end].gap;
         }
-        if (end - first > ADVANCE_DIRECTIONS && !mark_kept(run, first, end, keeps)) {
-            return false;
+        const bool many = side >= 0 && end - first > ADVANCE_MANY;
+        if (many) {
+            sprag_find_corners(level + first, end - first, &by);
+        }
+        for (int i = first; i < end; i++) {
+            keeps[i] = !many || level[i].state == SPRAG_CORNER;
         }
     }
-    drop_points(run, keeps);
-    return true;
+    if (level) {
+        drop_points(run, keeps);
+    }
+    return level;
 }
 
 bool advance_thin_out(advance_run *run)
 {
-    if (run->points.count <= ADVANCE_DIRECTIONS) {
+    if (run->points.count <= ADVANCE_MANY) {
         return true;
     }
     bool *keeps = SPRAG_TAKE_RAW(run->solving, run->points.count, bool);

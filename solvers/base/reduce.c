@@ -286,3 +286,79 @@ int sprag_reduce_contacts(sprag_contact *contact, int count, int **kept, sprag_s
     }
     return left;
 }
+
+// ---- outlines, plane by plane (Eddy, A New Convex Hull Algorithm for Planar Sets, 1977)
+
+static bool is_level(const sprag_outline_point *a, const sprag_outline_point *b,
+                     const sprag_outline *by)
+{
+    double apart[3], from[3];
+    subtract3(a->normal, b->normal, apart);
+    subtract3(b->at, a->at, from);
+    return norm3(apart) <= by->turned && fabs(dot3(from, a->normal)) <= by->off &&
+           fabs(a->gap - b->gap) <= by->off;
+}
+
+// Marks the corners between a and b, on the left of the way from a to b about the normal, that are
+// farther (m) from it than this: the farthest, and those between it and a, and b.
+static void mark_corners(sprag_outline_point *point, int count, const double normal[3], int a,
+                         int b, double bend)
+{
+    double way[3], left[3], from[3], most = bend;
+    int farthest = -1;
+    subtract3(point[b].at, point[a].at, way);
+    cross3(normal, way, left);
+    const bool apart = normalise3(left);
+    for (int i = 0; i < count && apart; i++) {
+        subtract3(point[i].at, point[a].at, from);
+        const double far = dot3(left, from);
+        if (point[i].state == SPRAG_ON_PLANE && far > most) {
+            most = far;
+            farthest = i;
+        }
+    }
+    if (farthest >= 0) {
+        point[farthest].state = SPRAG_CORNER;
+        mark_corners(point, count, normal, a, farthest, bend);
+        mark_corners(point, count, normal, farthest, b, bend);
+    }
+}
+
+// The point of the plane that is farthest from another.
+static int farthest_from(const sprag_outline_point *point, int count, int other)
+{
+    int farthest = other;
+    double most = 0, from[3];
+    for (int i = 0; i < count; i++) {
+        subtract3(point[i].at, point[other].at, from);
+        const double square = dot3(from, from);
+        if (point[i].state == SPRAG_ON_PLANE && square > most) {
+            most = square;
+            farthest = i;
+        }
+    }
+    return farthest;
+}
+
+void sprag_find_corners(sprag_outline_point *point, int count, const sprag_outline *by)
+{
+    for (int i = 0; i < count; i++) {
+        point[i].state = SPRAG_UNSEEN;
+    }
+    for (int i = 0; i < count; i++) {
+        for (int j = i; j < count && point[i].state <= SPRAG_ON_PLANE; j++) {
+            if (point[j].state == SPRAG_UNSEEN && is_level(&point[i], &point[j], by)) {
+                point[j].state = SPRAG_ON_PLANE;
+            }
+        }
+        if (point[i].state == SPRAG_ON_PLANE) {
+            const int a = farthest_from(point, count, i), b = farthest_from(point, count, a);
+            point[a].state = point[b].state = SPRAG_CORNER;
+            mark_corners(point, count, point[i].normal, a, b, by->bend);
+            mark_corners(point, count, point[i].normal, b, a, by->bend);
+            for (int j = i; j < count; j++) {
+                point[j].state = point[j].state == SPRAG_ON_PLANE ? SPRAG_WITHIN : point[j].state;
+            }
+        }
+    }
+}

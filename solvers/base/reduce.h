@@ -23,4 +23,22 @@ enum { SPRAG_REDUCE_OF_BODY = 100, SPRAG_REDUCE_BODIES = 20, SPRAG_REDUCE_LEAST 
 // memory: the scratch has failed.
 int sprag_reduce_contacts(sprag_contact *contact, int count, int **kept, sprag_scratch *scratch);
 
+// ---- outlines
+
+// Points in one plane: those within their outline, or on it, carry nothing that its corners do not.
+typedef struct sprag_outline_point {
+    double at[3], normal[3]; // m, unit
+    double gap;              // m, equal in one plane
+    enum { SPRAG_UNSEEN, SPRAG_ON_PLANE, SPRAG_WITHIN, SPRAG_CORNER } state; // set by:
+} sprag_outline_point;
+
+typedef struct sprag_outline {
+    double off;    // m, of a point from the plane of another one, and of gaps, in one plane
+    double turned; // 1, by which the normals of points in one plane may differ
+    double bend;   // m, of a corner from the line between its neighbours, more than this
+} sprag_outline;
+
+// Finds out which points are corners, in their planes, and which are within.
+void sprag_find_corners(sprag_outline_point *point, int count, const sprag_outline *by);
+
 #endif

@@ -152,10 +152,61 @@ START_TEST(what_turns_with_it_has_as_few)
 }
 END_TEST
 
+static void near_geoms(void *data, dGeomID a, dGeomID b)
+{
+    const table *t = data;
+    dContact contact[8] = {{.surface = {.mode = dContactApprox1, .mu = 0.5}}};
+    const int count = dCollide(a, b, 8, &contact[0].geom, sizeof contact[0]);
+    for (int i = 0; i < count; i++) {
+        contact[i].surface = contact[0].surface;
+        dJointID joint = dJointCreateContact(t->world, t->contacts, &contact[i]);
+        dJointAttach(joint, dGeomGetBody(a), dGeomGetBody(b));
+    }
+}
+
+// A flat mesh of 9 cells to a side of the box: its corners alone carry it.
+START_TEST(a_fine_mesh_has_as_few_as_a_plane)
+{
+    enum { CELLS = 13, CORNERS = CELLS + 1 };
+    static float corner[CORNERS * CORNERS][3];
+    static dTriIndex triangle[2 * CELLS * CELLS][3];
+    table t;
+    sprag_world_statistics s = {.struct_size = sizeof s};
+    open_table(&t, "method=advance");
+    dGeomDisable(t.far[0]);
+    for (int i = 0; i < CORNERS * CORNERS; i++) {
+        corner[i][0] = (float)(i % CORNERS) / 9 - 0.73F;
+        corner[i][1] = (float)(i / CORNERS) / 9 - 0.71F;
+    }
+    for (int i = 0; i < CELLS * CELLS; i++) {
+        const dTriIndex a = (dTriIndex)(i / CELLS * CORNERS + i % CELLS), b = a + CORNERS;
+        memcpy(triangle[2 * i], (dTriIndex[3]){a, a + 1, b}, sizeof triangle[0]);
+        memcpy(triangle[2 * i + 1], (dTriIndex[3]){a + 1, b + 1, b}, sizeof triangle[0]);
+    }
+    dTriMeshDataID data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildSingle(data, corner, sizeof corner[0], CORNERS * CORNERS, triangle,
+                                3 * 2 * CELLS * CELLS, sizeof triangle[0]);
+    dCreateTriMesh(t.space, data, NULL, NULL, NULL);
+    dGeomSetBody(dCreateBox(t.space, 1, 1, 1), t.box);
+    dBodySetPosition(t.box, 0, 0, 0.501);
+    for (int k = 0; k < 40; k++) {
+        dSpaceCollide(t.space, &t, near_geoms);
+        ck_assert(dWorldStep(t.world, step));
+        dJointGroupEmpty(t.contacts);
+        ck_assert(sprag_world_stats(t.world, &s));
+        ck_assert_int_le(s.contacts, 8);
+    }
+    ck_assert_int_ge(s.contacts, 4);
+    ck_assert_double_eq_tol(dBodyGetPosition(t.box)[2], 0.5, 1e-6);
+    close_table(&t);
+    dGeomTriMeshDataDestroy(data);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("many contacts");
     ADD_TESTS(suite, "all", {it_stands, METHODS}, {bounded_friction_adds_up, METHODS},
-              {what_turns_with_it_has_as_few, METHODS});
+              {what_turns_with_it_has_as_few, METHODS}, {a_fine_mesh_has_as_few_as_a_plane, 1});
     return run_suite(suite);
 }
