@@ -15,7 +15,7 @@ static void set_points(sprag_row_law *law, const sprag_row *row, int carrier)
 {
     double point[2][3];
     for (int side = 0; side < 2; side++) {
-        sprag_rows_lever(row, side, point[side]);
+        sprag_rows_lever(row, 3, side, point[side]);
     }
     for (int k = 0; k < 3; k++) {
         law[k] = (sprag_row_law){.kind = SPRAG_ROW_POINT, .carrier = carrier};

@@ -76,7 +76,7 @@ static bool is_stop(const sprag_row *row)
 // motors, those of infinite force too, and stops that are locked.
 static bool drives(const sprag_row *row, bool holding, bool stop)
 {
-    return sprag_ode_holds(row) ? !holding || row->compliance > load_spring : !stop;
+    return sprag_row_holds(row) ? !holding || row->compliance > load_spring : !stop;
 }
 
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,

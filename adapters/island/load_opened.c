@@ -35,7 +35,7 @@ static const double *turn_of(const ode_problem *pulled, int body)
 static bool slides(const ode_loaded_joint *joint)
 {
     const sprag_row *third = &joint->row[2];
-    return joint->linear == 2 || (joint->linear == 3 && !sprag_ode_holds(third));
+    return joint->linear == 2 || (joint->linear == 3 && !sprag_row_holds(third));
 }
 
 // m/s^2, at which a body turns away what slides along it.
@@ -100,7 +100,7 @@ static double own_turn(const ode_problem *pulled, const ode_loaded_joint *joint,
 {
     double square = 0;
     for (int i = joint->turn; i < joint->turn_end; i++) {
-        if (sprag_ode_turns(&pulled->row[i]) && sprag_ode_holds(&pulled->row[i])) {
+        if (sprag_ode_turns(&pulled->row[i]) && sprag_row_holds(&pulled->row[i])) {
             square += pulled->mending[i].before * pulled->mending[i].before;
         }
     }
@@ -156,8 +156,8 @@ static bool turns_are_known(dJointID joint)
 static int end_of_turn(const ode_problem *pulled, const ode_loaded_joint *joint, int first)
 {
     int end = first + 1;
-    while (sprag_ode_holds(&pulled->row[first]) && end < joint->turn_end &&
-           sprag_ode_turns(&pulled->row[end]) && sprag_ode_holds(&pulled->row[end])) {
+    while (sprag_row_holds(&pulled->row[first]) && end < joint->turn_end &&
+           sprag_ode_turns(&pulled->row[end]) && sprag_row_holds(&pulled->row[end])) {
         end++;
     }
     return end;
@@ -178,7 +178,7 @@ static void find_opened_turn(ode_problem *pulled, const ode_loaded_joint *joint,
     }
     pulled->mends = true;
     now = sqrt(now);
-    const bool stop = !sprag_ode_holds(&pulled->row[first]),
+    const bool stop = !sprag_row_holds(&pulled->row[first]),
                passes = stop && // from one stop to the other, by half a turn
                         mends(pulled, first) * pulled->mending[first].expected < 0;
     const double stops = pulled->mending[first].stop_erp,

@@ -51,17 +51,6 @@ static bool is_zero(const double e[3])
     return e[0] == 0 && e[1] == 0 && e[2] == 0;
 }
 
-// The sum of e x (r x e) is r + (n.r) n for two of normal n.
-static void find_lever_of_two(const double *a, const double *b, double r[3])
-{
-    double part[3], normal[3];
-    cross3(a, a + 3, r);
-    cross3(b, b + 3, part);
-    add_scaled(r, 1, part, 3);
-    cross3(a, b, normal);
-    add_scaled(r, -0.5 * dot3(normal, r), normal, 3);
-}
-
 // Finds the rows of a joint with linear parts, from its first row on. Returns the number of all. A
 // row that holds a point is the first of three.
 static int find_rows(const ode_problem *pulled, int first, ode_loaded_joint *joint)
@@ -98,10 +87,8 @@ static bool find_levers(const ode_problem *pulled, ode_loaded_joint *joint)
     bool any = joint->linear > 1;
     for (int side = 0; side < 2; side++) {
         double *r = joint->lever[side];
-        if (joint->linear == 3) {
-            sprag_rows_lever(row, side, r);
-        } else if (joint->linear == 2) {
-            find_lever_of_two(row[0].jacobian[side], row[1].jacobian[side], r);
+        if (joint->linear > 1) {
+            sprag_rows_lever(row, joint->linear, side, r);
         } else {
             memset(r, 0, sizeof joint->lever[side]);
             any |= joint->linear == 1 &&
@@ -131,7 +118,7 @@ static bool welds(const sprag_row *row, int rows)
 {
     int hard = 0;
     for (; rows > 0; row++, rows--) {
-        hard += sprag_ode_holds(row) && row->compliance <= load_hard_weld;
+        hard += sprag_row_holds(row) && row->compliance <= load_hard_weld;
     }
     return hard == 6;
 }

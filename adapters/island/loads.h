@@ -68,12 +68,6 @@ struct ode_load {
 
 // ---- rows
 
-// Does a row hold both ways, without a bound? Those of stops and motors do not.
-static inline bool sprag_ode_holds(const sprag_row *row)
-{
-    return row->lo == -INFINITY && row->hi == INFINITY;
-}
-
 // Has a row angular parts alone?
 static inline bool sprag_ode_turns(const sprag_row *row)
 {

@@ -21,7 +21,7 @@ static void hold_on_chord(const advance_problem *p, sprag_row *row, int side)
 {
     const int b = row->body[side];
     double lever[3], bend[3];
-    sprag_rows_lever(row, side, lever);
+    sprag_rows_lever(row, 3, side, lever);
     sprag_bend(p->body[b].velocity + 3, lever, p->problem.step, p->body[b].by_angle, bend);
     for (int k = 0; k < 3; k++) {
         row[k].bias -= dot3(row[k].jacobian[side], bend);

@@ -21,11 +21,6 @@
 
 // ---- loads
 
-static bool holds(const sprag_row *row)
-{
-    return row->lo == -INFINITY && row->hi == INFINITY;
-}
-
 // From row i on: how many, three at most, are of the joint of `of`, and have linear parts, or have
 // none and hold.
 static int count_rows(const advance_run *run, int i, const sprag_row *of, bool linear)
@@ -34,7 +29,7 @@ static int count_rows(const advance_run *run, int i, const sprag_row *of, bool l
     for (const sprag_row *row = &run->rows.row[i]; i + rows < run->rows.count && rows < 3; row++) {
         const double *e = row->jacobian[0];
         if (row->body[0] != of->body[0] || row->body[1] != of->body[1] || row->length > 0 ||
-            (dot3(e, e) > 0) != linear || !(linear || holds(row))) {
+            (dot3(e, e) > 0) != linear || !(linear || sprag_row_holds(row))) {
             break;
         }
         rows++;
@@ -55,30 +50,23 @@ static double swing_rate(const advance_run *run, const sprag_row *row, int side)
                : 0;
 }
 
-// The rows of the joint are (e, r x e), with orthogonal unit vectors e; of two, the lever along
-// their normal counts twice in the sum. turns: the body does, against the force; its rate is at
-// most that of (f.r + |f| |r|) / 2.
+// turns: the body does, against the force; its rate is at most that of (f.r + |f| |r|) / 2.
 static void add_joint(const advance_run *run, advance_load *to, const sprag_row *row, int rows,
                       int side, bool turns)
 {
-    double force[3] = {0}, lever[3] = {0}, turned[3], inverse = 0;
+    double force[3] = {0}, lever[3], turned[3], inverse = 0;
+    sprag_rows_lever(row, rows, side, lever);
     for (int i = 0; i < rows; i++) {
         const double *J = row[i].jacobian[side];
         add_scaled(force, row[i].guess, J, 3);
-        cross3(J, J + 3, turned);
-        add_scaled(lever, 1.0 / (rows - 1), turned, 3);
         mul33(run->inverse[row->body[side]], J + 3, turned);
         inverse += dot3(J + 3, turned); // 2 |r|^2 over the inertia across r
     }
     const double along = dot3(force, lever), square = dot3(lever, lever);
     to->most +=
         square > 0 ? (along + sqrt(dot3(force, force) * square)) * inverse / (4 * square) : 0;
-    if (rows == 2) {
-        cross3(row[0].jacobian[side], row[1].jacobian[side], turned);
-        add_scaled(lever, -0.5 * dot3(turned, lever), turned, 3);
-    }
     for (int k = 0; k < 3 && turns; k++) {
-        to->stiffness[4 * k] += dot3(force, lever);
+        to->stiffness[4 * k] += along;
         add_scaled(to->stiffness + 3 * k, -lever[k], force, 3);
     }
 }
@@ -141,7 +129,7 @@ static void find_settling(advance_run *run)
     for (int i = 0; i < run->rows.count && run->settling; i++) {
         const sprag_row *row = &run->rows.row[i];
         for (int side = 0; side < 2; side++) {
-            if (row->body[side] != SPRAG_STATIC && holds(row) &&
+            if (row->body[side] != SPRAG_STATIC && sprag_row_holds(row) &&
                 advance_stands_still(run->frame, row->body[!side])) {
                 run->load[run->assembly[row->body[side]]].settles = true;
             }

@@ -351,12 +351,22 @@ void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, dou
     }
 }
 
-void sprag_rows_lever(const sprag_row *row, int side, double lever[3])
+// The matrix of r x is the sum of (r x e) e' over three rows. The sum of e x (r x e) over two of
+// the normal n is r + (n.r) n.
+void sprag_rows_lever(const sprag_row *row, int rows, int side, double lever[3])
 {
-    double x = 0, y = 0, z = 0;
-    for (int i = 0; i < 3; i++) {
+    double x = 0, y = 0, z = 0, part[3], normal[3];
+    for (int i = 0; i < rows && rows == 3; i++) {
         const double *e = row[i].jacobian[side], *m = e + 3;
         x += e[1] * m[2], y += e[2] * m[0], z += e[0] * m[1];
     }
     lever[0] = x, lever[1] = y, lever[2] = z;
+    if (rows == 2) {
+        const double *a = row[0].jacobian[side], *b = row[1].jacobian[side];
+        cross3(a, a + 3, lever);
+        cross3(b, b + 3, part);
+        add_scaled(lever, 1, part, 3);
+        cross3(a, b, normal);
+        add_scaled(lever, -0.5 * dot3(normal, lever), normal, 3);
+    }
 }

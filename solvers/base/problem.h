@@ -5,6 +5,7 @@
 #ifndef SPRAG_PROBLEM_H
 #define SPRAG_PROBLEM_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -142,9 +143,15 @@ void sprag_contact_slide_on_chords(sprag_contact *contact, const sprag_body *bod
 void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, double step,
                              bool gaps_count);
 
-// The lever r (m) from the centre of a body to the point that three rows hold. Their Jacobians are
-// e and r x e with vectors e at right angles, so the matrix of r x is the sum of (r x e) e'.
-void sprag_rows_lever(const sprag_row *row, int side, double lever[3]);
+// The lever r (m) from the centre of a body to the point that two or three rows hold. Their
+// Jacobians are e and r x e with unit vectors e at right angles.
+void sprag_rows_lever(const sprag_row *row, int rows, int side, double lever[3]);
+
+// Does a row hold both ways, without a bound? Those of stops and motors do not.
+static inline bool sprag_row_holds(const sprag_row *row)
+{
+    return row->lo == -INFINITY && row->hi == INFINITY;
+}
 
 // Do its bodies move on one another by less than `most` (m/s) before the step? What rolls does not
 // rest, what lies on a moving surface does.

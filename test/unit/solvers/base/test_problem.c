@@ -404,7 +404,7 @@ START_TEST(three_rows_have_a_lever)
             add_scaled(row[i].jacobian[side], side ? -1 : 1, e[i], 3);
             cross3(r, row[i].jacobian[side], row[i].jacobian[side] + 3);
         }
-        sprag_rows_lever(row, side, lever);
+        sprag_rows_lever(row, 3, side, lever);
         for (int k = 0; k < 3; k++) {
             ck_assert_double_eq_tol(lever[k], r[k], 1e-14);
         }
