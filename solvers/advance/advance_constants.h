@@ -224,8 +224,8 @@ enum { ADVANCE_SLOW_ROUNDS = 200 };
 // Share of the path: bodies that would go less stop. Larger: fewer rounds.
 static const double advance_least_share = 1e-3;
 
-// Share of the gap that the approach may close, and of the safe time that both bodies may go.
-static const double advance_gap_share = 0.9, advance_time_share = 0.999;
+// Share of the safe time that both bodies may go.
+static const double advance_time_share = 0.999;
 
 // ---- meshes (mesh.c)
 

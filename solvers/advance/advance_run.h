@@ -365,11 +365,6 @@ void advance_certify(advance_run *run, double horizon, const bool *moved);
 // Does what advance_certify does, of pairs whose last certificate was finite.
 void advance_certify_blocked(advance_run *run, double horizon);
 
-// m/s, part of one body in the approach at a point along a normal into shape 0, positive towards
-// the other body.
-double advance_approach(const advance_near *near, int side, const double at[3],
-                        const double normal[3]);
-
 // m/s, along a normal into shape 0, of a point on each shape: positive apart.
 double advance_rate(const advance_near *near, const double at[2][3], const double *normal);
 

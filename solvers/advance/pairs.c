@@ -93,22 +93,18 @@ static sprag_result find_gap(advance_run *run, int pair, double reach, double ma
     return result;
 }
 
-double advance_approach(const advance_near *near, int side, const double at[3],
-                        const double normal[3])
-{
-    const sprag_motion *motion = near->carried[side].motion;
-    double arm[3], u[3];
-    if (!motion) {
-        return 0;
-    }
-    subtract3(at, motion->pose.position, arm);
-    point_velocity(motion->velocity, arm, u);
-    return (side ? 1 : -1) * dot3(normal, u);
-}
-
 double advance_rate(const advance_near *near, const double at[2][3], const double *normal)
 {
-    return -advance_approach(near, 0, at[0], normal) - advance_approach(near, 1, at[1], normal);
+    double rate = 0, arm[3], u[3];
+    for (int side = 0; side < 2; side++) {
+        const sprag_motion *motion = near->carried[side].motion;
+        if (motion) {
+            subtract3(at[side], motion->pose.position, arm);
+            point_velocity(motion->velocity, arm, u);
+            rate += (side ? -1 : 1) * dot3(normal, u);
+        }
+    }
+    return rate;
 }
 
 // m/s, along a normal, of the nearest points.

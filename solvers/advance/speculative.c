@@ -11,15 +11,6 @@ static bool is_round(const sprag_carried *carried)
     return carried->shape->kind == SPRAG_SPHERE || carried->shape->kind == SPRAG_CAPSULE;
 }
 
-// m, by which the middle of the motion, at this height, is too low. What is pushed out has no level
-// to stay above.
-static double dip_of_middle(const advance_run *run, const advance_point *point, double middle)
-{
-    return advance_is_pushed(run, point)
-               ? 0
-               : fmax(0, 2 * (middle + run->level) - point->gap - run->target);
-}
-
 // m, heights of point 0 above point 1 after t (s) along the normal, which turns with side 0, with
 // side 1, or with none. A round side touches with another point at every moment: the centre of its
 // curvature is followed instead, and from there a point as deep as the other body reaches, in a
@@ -81,7 +72,7 @@ static double largest_curve(const advance_run *run, const advance_near *near)
     return (curve + 2 * turn * norm3(slide)) * t * t;
 }
 
-// m, by which the gap of a point at the end, or in the middle, is less than by straight motion:
+// m, by which the gap of a point at the end is less than by straight motion:
 // above the separating plane that blocks the pair, or else of the side that gives the smaller dip.
 // A round side carries no plane.
 static double dip_of(const advance_run *run, const advance_point *point)
@@ -92,19 +83,16 @@ static double dip_of(const advance_run *run, const advance_point *point)
                  rate = advance_rate(near, (const double(*)[3])point->at, point->normal);
     const bool blocked =
         c->time > 0 && c->time < INFINITY && c->side >= 0 && !is_round(&near->carried[!c->side]);
-    double end[3], middle[3], least = INFINITY;
+    double end[3], least = INFINITY;
     if (largest_curve(run, near) <= advance_straight * run->level) {
-        return dip_of_middle(run, point, 0);
+        return 0;
     }
     heights_at(near, point, t, end);
-    heights_at(near, point, 0.5 * t, middle);
     for (int i = 0; i < 3; i++) {
         bool carries =
             i < 2 ? !is_round(&near->carried[i]) && (!blocked || i != c->side) : isinf(least);
         if (carries) {
-            double lower = point->gap + 0.5 * rate * t - middle[i];
-            least =
-                fmin(least, fmax(point->gap + rate * t - end[i], dip_of_middle(run, point, lower)));
+            least = fmin(least, fmax(point->gap + rate * t - end[i], 0));
         }
     }
     return least;
