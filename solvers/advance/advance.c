@@ -191,10 +191,9 @@ sprag_result advance_open(advance_run *run)
 sprag_result advance_close(advance_run *run, sprag_result result)
 {
     sprag_frame *frame = run->frame;
+    result = result == SPRAG_OK ? advance_end_middles(run) : result;
     if (result != SPRAG_OK && frame->bodies > 0) {
         memcpy(frame->body, run->before, (size_t)frame->bodies * sizeof *run->before);
-    } else if (result == SPRAG_OK) {
-        advance_end_middles(run);
     }
     run->stats->frames++;
     run->stats->work = fmax(run->stats->work, 1 - run->work_left / run->work_given);

@@ -151,6 +151,7 @@ typedef struct advance_middles { // of middles.c
     double usual;                // s, of the first one of the frame, if no event ends it
     double (*acceleration)[6];   // m/s^2, rad/s^2, of bodies that hang on joints; 0: of others
     bool known;                  // it is that of the sub-step
+    bool moved, off;             // velocities in this frame; none is, because the work is spent
 } advance_middles;
 
 typedef struct advance_mesh_crossing { // of mesh.c: the two meshes that were looked at last
@@ -329,8 +330,9 @@ void advance_limit_energy(advance_run *run);
 
 // ---- middles.c
 
-// At the end of the frame: velocities for a next sub-step of the usual length.
-void advance_end_middles(const advance_run *run);
+// At the end of the frame: velocities for a next sub-step of the usual length. SPRAG_OK or
+// SPRAG_NO_MEMORY.
+sprag_result advance_end_middles(advance_run *run);
 
 // ---- events.c
 

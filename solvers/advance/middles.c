@@ -63,15 +63,14 @@ static double rate_now(const advance_run *run, const sprag_row *row)
     return advance_row_rate(row, run->frame->body->velocity, sizeof(sprag_mover));
 }
 
-// The row changes no rate but by its motor. A stop holds what rests on it, and not what comes to
-// it.
+// The row changes no rate but by its motor. A stop holds what rests on it, and not what comes to it
+// or leaves it.
 static void keep_rate(const advance_run *run, const sprag_row *from, sprag_row *to)
 {
     if (advance_is_stop(from)) {
-        const bool comes =
-            advance_stop_approach(from, rate_now(run, from)) > advance_touching_speed;
-        to->lo = comes ? 0 : to->lo;
-        to->hi = comes ? 0 : to->hi;
+        const bool rests = fabs(rate_now(run, from)) <= advance_touching_speed;
+        to->lo = rests ? to->lo : 0;
+        to->hi = rests ? to->hi : 0;
     } else if (!isinf(from->lo) || !isinf(from->hi)) {
         to->lo = from->lo;
         to->hi = from->hi;
@@ -79,7 +78,7 @@ static void keep_rate(const advance_run *run, const sprag_row *from, sprag_row *
     }
 }
 
-static sprag_result find_accelerations(advance_run *run, const advance_problem *p)
+static sprag_result find_accelerations(advance_run *run)
 {
     const int bodies = run->frame->bodies;
     advance_rates r;
@@ -90,9 +89,11 @@ static sprag_result find_accelerations(advance_run *run, const advance_problem *
     run->middles.known = true;
     memset(run->middles.acceleration, 0, (size_t)bodies * sizeof *run->middles.acceleration);
     bool *hangs = run->work.moved;
-    if (advance_event_work_is_spent(run) || !find_hanging(run, hangs)) {
+    run->middles.off |= advance_event_work_is_spent(run) && !run->middles.moved;
+    if (run->middles.off || !find_hanging(run, hangs)) {
         return SPRAG_OK;
     }
+    run->middles.moved = true;
     const sprag_scratch before = *run->solving;
     if (!advance_take_rates(run, run->frame->contacts, &r)) {
         return SPRAG_NO_MEMORY;
@@ -102,10 +103,12 @@ static sprag_result find_accelerations(advance_run *run, const advance_problem *
         keep_rate(run, &run->rows.row[i], &r.row[i]);
     }
     for (int i = 0; i < bodies; i++) {
-        double *to = r.body[i].free_velocity;
+        double *to = r.body[i].free_velocity, turn[3];
         if (hangs[run->assembly[i]]) {
-            add_scaled(to, 1, p->body[i].free_velocity, 6);
-            add_scaled(to, -1, p->body[i].velocity, 6);
+            const sprag_mover *body = &run->frame->body[i];
+            mul33(run->inverse[i], body->force + 3, turn);
+            add_scaled(to, r.problem.step / body->mass, body->force, 3);
+            add_scaled(to + 3, r.problem.step, turn, 3);
         }
     }
     sprag_result result =
@@ -141,34 +144,24 @@ sprag_result advance_start_velocities(advance_run *run, advance_problem *p)
     if (run->rows.count == 0 || run->options->error > 0 || (!bounces && are_alike(step, last))) {
         return advance_impact(run, p, bounces);
     }
-    result = find_accelerations(run, p);
+    result = find_accelerations(run);
     move_middles(run, p, 0.5 * (bounces ? last : last - step));
     result = result == SPRAG_OK ? advance_impact(run, p, bounces) : result;
     move_middles(run, p, bounces ? -0.5 * step : 0);
     return result;
 }
 
-void advance_end_middles(const advance_run *run)
+sprag_result advance_end_middles(advance_run *run)
 {
     const double last = run->middles.last, usual = run->middles.usual;
-    bool *hangs = run->work.moved;
-    if (run->rows.count == 0 || are_alike(last, usual) || !find_hanging(run, hangs)) {
-        return;
+    if (run->rows.count == 0 || run->options->error > 0 || are_alike(last, usual)) {
+        return SPRAG_OK;
     }
-    for (int i = 0; i < run->rows.count; i++) {
-        const sprag_row *row = &run->rows.row[i];
-        const bool rests = advance_is_stop(row) && run->rows.force[i] != 0 &&
-                           advance_stop_approach(row, rate_now(run, row)) > -advance_touching_speed;
-        for (int side = 0; side < 2 && rests; side++) {
-            if (row->body[side] != SPRAG_STATIC) {
-                hangs[run->assembly[row->body[side]]] = false;
-            }
-        }
-    }
+    sprag_scratch_reset(run->solving);
+    const sprag_result result = find_accelerations(run);
     for (int i = 0; i < run->frame->bodies; i++) {
-        if (hangs[run->assembly[i]]) {
-            add_scaled(run->frame->body[i].velocity, 0.5 * (last - usual),
-                       run->middles.acceleration[i], 6);
-        }
+        add_scaled(run->frame->body[i].velocity, 0.5 * (last - usual), run->middles.acceleration[i],
+                   6);
     }
+    return result;
 }

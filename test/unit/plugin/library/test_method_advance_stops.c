@@ -4,6 +4,7 @@
 
 #include <ode/ode.h>
 
+#include "body_motion.h"
 #include "linalg.h"
 #include "sprag.h"
 #include "start.h"
@@ -180,10 +181,58 @@ START_TEST(hinge_bounces_off_its_stop)
 }
 END_TEST
 
+enum { LINKS = 5 };
+
+// J; velocities are those of the middle of a step.
+static double energy_of(const dBodyID *link, double h)
+{
+    double sum = 0;
+    for (int i = 0; i < LINKS; i++) {
+        sum += kinetic_energy(link[i]);
+        sum += gravity * (dBodyGetPosition(link[i])[2] - h / 2 * dBodyGetLinearVel(link[i])[2]);
+    }
+    return sum;
+}
+
+// A chain that falls from level onto all of its stops. Its links won 50 J at 10 ms, and 2e12 J at
+// 16.7 ms, with a restitution of 0.8.
+START_TEST(chain_wins_nothing_at_its_stops)
+{
+    static const double rise[] = {1e-3, 0.1, 0.1}; // J, of a step, without restitution
+    scene s = open_scene(_i);
+    dBodyID link[LINKS];
+    dMass m;
+    double before = 0, most = -INFINITY;
+    dMassSetBoxTotal(&m, 1, 0.2, 0.06, 0.06);
+    for (int i = 0; i < LINKS; i++) {
+        link[i] = i > 0 ? dBodyCreate(s.world) : s.body;
+        dBodySetMass(link[i], &m);
+        dBodySetPosition(link[i], 0.1 + 0.2 * i, 0, 0);
+        s.joint = dJointCreateHinge(s.world, 0);
+        dJointAttach(s.joint, link[i], i > 0 ? link[i - 1] : NULL);
+        dJointSetHingeAnchor(s.joint, 0.2 * i, 0, 0);
+        dJointSetHingeAxis(s.joint, 0, 1, 0);
+        dJointSetHingeParam(s.joint, dParamLoStop, -0.4);
+        dJointSetHingeParam(s.joint, dParamHiStop, 0.4);
+        dJointSetHingeParam(s.joint, dParamBounce, _i < 3 ? 0 : 0.8);
+    }
+    for (int i = 0; i * s.step < 5; i++) {
+        step(&s);
+        double now = energy_of(link, s.step);
+        ck_assert_double_lt(now, 1e-9);
+        most = fmax(most, now - before);
+        before = now;
+    }
+    ck_assert_double_lt(most, _i < 3 ? rise[_i] : 0.5);
+    close_scene(&s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("method_advance_stops");
     ADD_TESTS(suite, "stops", {slider_bounces_off_its_stop, CASES},
-              {slider_bounces_off_the_floor, CASES}, {hinge_bounces_off_its_stop, CASES});
+              {slider_bounces_off_the_floor, CASES}, {hinge_bounces_off_its_stop, CASES},
+              {chain_wins_nothing_at_its_stops, 6});
     return run_suite(suite);
 }
