@@ -181,6 +181,35 @@ START_TEST(hinge_bounces_off_its_stop)
 }
 END_TEST
 
+// An elastic pendulum of 1 m and 0.7 rad at a wall. It rose 13 % higher after 16 s at 10 ms.
+START_TEST(pendulum_keeps_its_height_at_a_wall)
+{
+    static const double kept[] = {0.999, 0.97, 0.92};
+    scene s = open_scene(_i);
+    const double height = 1 - cos(0.7), radius = 0.05;
+    double most = 0;
+    dMass m;
+    s.restitution = 1;
+    dMassSetSphereTotal(&m, 1, radius);
+    dBodySetMass(s.body, &m);
+    dGeomDestroy(dBodyGetFirstGeom(s.body));
+    dGeomSetBody(dCreateSphere(s.space, radius), s.body);
+    dCreatePlane(s.space, 1, 0, 0, -0.1 - radius);
+    dBodySetPosition(s.body, sin(0.7), 0, -cos(0.7));
+    s.joint = dJointCreateHinge(s.world, 0);
+    dJointAttach(s.joint, s.body, NULL);
+    dJointSetHingeAnchor(s.joint, 0, 0, 0);
+    dJointSetHingeAxis(s.joint, 0, 1, 0);
+    for (int i = 0; i * s.step < 20; i++) {
+        step(&s);
+        most = i * s.step > 16 ? fmax(most, dBodyGetPosition(s.body)[2] + 1) : most;
+    }
+    ck_assert_double_lt(most, 1.0005 * height);
+    ck_assert_double_gt(most, kept[_i] * height);
+    close_scene(&s);
+}
+END_TEST
+
 enum { LINKS = 5 };
 
 // J; velocities are those of the middle of a step.
@@ -233,6 +262,6 @@ int main(void)
     Suite *suite = suite_create("method_advance_stops");
     ADD_TESTS(suite, "stops", {slider_bounces_off_its_stop, CASES},
               {slider_bounces_off_the_floor, CASES}, {hinge_bounces_off_its_stop, CASES},
-              {chain_wins_nothing_at_its_stops, 6});
+              {chain_wins_nothing_at_its_stops, 6}, {pendulum_keeps_its_height_at_a_wall, 3});
     return run_suite(suite);
 }
