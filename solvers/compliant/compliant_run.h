@@ -396,6 +396,11 @@ typedef sprag_result compliant_solver(const sprag_problem *, const sprag_stribec
 sprag_result compliant_solve_pushing(compliant_solver *solve, sprag_problem *problem,
                                      const sprag_stribeck_options *options, sprag_scratch *scratch,
                                      double least, sprag_solution *solution);
+// sprag_stribeck_forces of every island, until one has none: one that is hard to solve costs no
+// updates of the others. A compliant_solver; *solution is undefined unless it returns SPRAG_OK.
+sprag_result compliant_island_forces(const sprag_problem *problem,
+                                     const sprag_stribeck_options *options, sprag_scratch *scratch,
+                                     sprag_solution *solution, sprag_stats *stats);
 
 // ---- scale.c
 

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "compliant_joints.h"
-#include "forces.h"
 #include "kinematics.h"
 #include "linalg.h"
 #include "mover.h"
@@ -508,7 +507,7 @@ static bool solve_forces(solve *s, double *f)
                              .row = s->row};
     set_guesses(s);
     const double least = COMPLIANT_IMPACT_SPEED_MIN * run->sizes.fastest;
-    sprag_result result = compliant_solve_pushing(sprag_stribeck_forces, &problem, &options,
+    sprag_result result = compliant_solve_pushing(compliant_island_forces, &problem, &options,
                                                   scratch, least, &s->solution);
     if (result == SPRAG_OK) {
         take_forces(s, f);

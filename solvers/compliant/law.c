@@ -1,10 +1,13 @@
 // Law of a pair's points, from its surface and, where it has a stiffness and bounces, the speed of
 // impact. Surfaces without a stiffness bounce by impulses (impact.c); here is their law at rest.
+// And the solves of the contacts that hold and that are hit.
 #include <math.h>
 #include <string.h>
 
 #include "compliant_run.h"
+#include "forces.h"
 #include "linalg.h"
+#include "unions.h"
 
 // ---- restitution -> dissipation
 //
@@ -276,6 +279,188 @@ sprag_result compliant_solve_pushing(compliant_solver *solve, sprag_problem *pro
             same = same && now == rubs[k];
             rubs[k] = now;
         }
+    }
+    return result;
+}
+
+// ---- islands: bodies that contacts and rows connect
+
+// The problem of an island, and where its parts are from.
+typedef struct island {
+    const sprag_problem *whole;
+    int *set;    // bodies of the whole: sets (unions.h) of those that move
+    int *number; // likewise: in the island; -1: not in it
+    int bodies, contacts, rows;
+    int *of_body, *of_contact, *of_row;
+    sprag_body *body;
+    sprag_contact *contact;
+    sprag_row *row;
+    sprag_solution solution;
+} island;
+
+static bool take_island(island *to, sprag_scratch *scratch)
+{
+    const int bodies = to->whole->bodies, contacts = to->whole->contacts, rows = to->whole->rows;
+    to->set = SPRAG_TAKE_RAW(scratch, bodies, int);
+    to->number = SPRAG_TAKE_RAW(scratch, bodies, int);
+    to->of_body = SPRAG_TAKE_RAW(scratch, bodies, int);
+    to->of_contact = SPRAG_TAKE_RAW(scratch, contacts, int);
+    to->of_row = SPRAG_TAKE_RAW(scratch, rows, int);
+    to->body = SPRAG_TAKE_RAW(scratch, bodies, sprag_body);
+    to->contact = SPRAG_TAKE_RAW(scratch, contacts, sprag_contact);
+    to->row = SPRAG_TAKE_RAW(scratch, rows, sprag_row);
+    to->solution.velocity = SPRAG_TAKE_RAW(scratch, bodies, double[6]);
+    to->solution.contact_force = SPRAG_TAKE_RAW(scratch, contacts, double[6]);
+    to->solution.row_force = SPRAG_TAKE_RAW(scratch, rows, double);
+    return !scratch->failed;
+}
+
+static bool moves(const island *of, int body)
+{
+    return body != SPRAG_STATIC && of->whole->body[body].mass > 0;
+}
+
+// The body that leads the island of a contact or row; SPRAG_STATIC: nothing moves there.
+static int leader_of(const island *of, const int body[2])
+{
+    const int side = !moves(of, body[0]);
+    return moves(of, body[side]) ? sprag_leader_of(of->set, body[side]) : SPRAG_STATIC;
+}
+
+static void unite(const island *of, const int body[2])
+{
+    if (moves(of, body[0]) && moves(of, body[1])) {
+        sprag_unite(of->set, body[0], body[1]);
+    }
+}
+
+static void connect(const island *of)
+{
+    for (int i = 0; i < of->whole->bodies; i++) {
+        of->set[i] = i;
+    }
+    for (int i = 0; i < of->whole->contacts; i++) {
+        unite(of, of->whole->contact[i].body);
+    }
+    for (int i = 0; i < of->whole->rows; i++) {
+        unite(of, of->whole->row[i].body);
+    }
+}
+
+// Numbers two bodies in the island.
+static void add_bodies(island *to, const sprag_solution *solution, int body[2])
+{
+    for (int side = 0; side < 2; side++) {
+        const int b = body[side];
+        if (b == SPRAG_STATIC) {
+            continue;
+        }
+        if (to->number[b] < 0) {
+            to->number[b] = to->bodies;
+            to->of_body[to->bodies] = b;
+            to->body[to->bodies] = to->whole->body[b];
+            memcpy(to->solution.velocity[to->bodies++], solution->velocity[b], 6 * sizeof(double));
+        }
+        body[side] = to->number[b];
+    }
+}
+
+static void gather(island *to, int leader, const sprag_solution *solution)
+{
+    to->bodies = to->contacts = to->rows = 0;
+    for (int i = 0; i < to->whole->bodies; i++) {
+        to->number[i] = -1;
+    }
+    for (int i = 0; i < to->whole->contacts; i++) {
+        if (leader_of(to, to->whole->contact[i].body) == leader) {
+            sprag_contact *c = &to->contact[to->contacts];
+            *c = to->whole->contact[i];
+            add_bodies(to, solution, c->body);
+            to->of_contact[to->contacts] = i;
+            memcpy(to->solution.contact_force[to->contacts++], solution->contact_force[i],
+                   6 * sizeof(double));
+        }
+    }
+    for (int i = 0; i < to->whole->rows; i++) {
+        if (leader_of(to, to->whole->row[i].body) == leader) {
+            sprag_row *r = &to->row[to->rows];
+            *r = to->whole->row[i];
+            add_bodies(to, solution, r->body);
+            to->of_row[to->rows] = i;
+            to->solution.row_force[to->rows++] = solution->row_force[i];
+        }
+    }
+}
+
+static void scatter(const island *from, sprag_solution *solution)
+{
+    for (int i = 0; i < from->bodies; i++) {
+        memcpy(solution->velocity[from->of_body[i]], from->solution.velocity[i],
+               6 * sizeof(double));
+    }
+    for (int i = 0; i < from->contacts; i++) {
+        memcpy(solution->contact_force[from->of_contact[i]], from->solution.contact_force[i],
+               6 * sizeof(double));
+    }
+    for (int i = 0; i < from->rows; i++) {
+        solution->row_force[from->of_row[i]] = from->solution.row_force[i];
+    }
+}
+
+// Nothing pushes between bodies that do not move.
+static void set_unmoved(const island *of, sprag_solution *solution)
+{
+    for (int i = 0; i < of->whole->contacts; i++) {
+        if (leader_of(of, of->whole->contact[i].body) == SPRAG_STATIC) {
+            memset(solution->contact_force[i], 0, sizeof solution->contact_force[i]);
+        }
+    }
+    for (int i = 0; i < of->whole->rows; i++) {
+        if (leader_of(of, of->whole->row[i].body) == SPRAG_STATIC) {
+            solution->row_force[i] = 0;
+        }
+    }
+}
+
+static sprag_result solve_island(island *of, const sprag_stribeck_options *options,
+                                 sprag_scratch *scratch, sprag_stats *stats)
+{
+    const sprag_problem problem = {.step = of->whole->step,
+                                   .bodies = of->bodies,
+                                   .contacts = of->contacts,
+                                   .rows = of->rows,
+                                   .body = of->body,
+                                   .contact = of->contact,
+                                   .row = of->row};
+    const sprag_scratch before = *scratch;
+    sprag_result result = sprag_stribeck_forces(&problem, options, scratch, &of->solution, stats);
+    sprag_scratch_release(scratch, &before);
+    return result;
+}
+
+sprag_result compliant_island_forces(const sprag_problem *problem,
+                                     const sprag_stribeck_options *options, sprag_scratch *scratch,
+                                     sprag_solution *solution, sprag_stats *stats)
+{
+    island of = {.whole = problem};
+    if (!take_island(&of, scratch)) {
+        return SPRAG_NO_MEMORY;
+    }
+    connect(&of);
+    set_unmoved(&of, solution);
+    sprag_result result = SPRAG_OK;
+    for (int b = 0; b < problem->bodies && result == SPRAG_OK; b++) {
+        if (moves(&of, b) && sprag_leader_of(of.set, b) != b) {
+            continue;
+        }
+        gather(&of, moves(&of, b) ? b : problem->bodies, solution);
+        if (of.bodies == 0) {
+            memcpy(solution->velocity[b], problem->body[b].free_velocity,
+                   sizeof solution->velocity[b]);
+            continue;
+        }
+        result = solve_island(&of, options, scratch, stats);
+        scatter(&of, solution);
     }
     return result;
 }
