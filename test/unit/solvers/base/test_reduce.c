@@ -184,12 +184,36 @@ START_TEST(a_few_bodies_have_some_thousands)
 }
 END_TEST
 
+// Of 21 bodies 2100 contacts are ordinary, and no more.
+START_TEST(a_body_may_have_a_hundred)
+{
+    enum { GRID = 36, ORDINARY = 2100 / GRID };
+    static set s;
+    static sprag_contact contact[(ORDINARY + 1) * GRID];
+    for (int more = 0; more < 2; more++) {
+        int count = 0, *kept;
+        for (int i = 0; i < ORDINARY + more; i++) {
+            s.count = 0;
+            add_grid(&s, 20 - i % 20, SPRAG_STATIC, 6);
+            memcpy(contact + count, s.contact, GRID * sizeof *contact);
+            for (int k = 0; k < GRID; k++) {
+                contact[count++].compliance = 1e-6 * (1 + i / 20); // of another surface
+            }
+        }
+        const int left = sprag_reduce_contacts(contact, count, &kept, &s.scratch);
+        ck_assert(!s.scratch.failed);
+        ck_assert(more ? left < count : left == count);
+    }
+    sprag_scratch_free(&s.scratch);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("reduce");
     ADD_TESTS(suite, "all", {ordinary_numbers_stay, 1}, {the_outline_and_the_deepest_stay, 1},
               {those_that_stay_stand_for_the_others, 1}, {kinds_are_apart, 1},
               {rolling_friction_is_of_the_surface, 1}, {copies_count_once, 1},
-              {a_few_bodies_have_some_thousands, 1});
+              {a_few_bodies_have_some_thousands, 1}, {a_body_may_have_a_hundred, 1});
     return run_suite(suite);
 }

@@ -9,6 +9,8 @@ typedef struct scene {
     sprag_row row;
     sprag_stop stop;
     int asked, refused; // for rows; the first call that is, from 1; 0: none is
+    bool has_law;
+    double arm; // m, of the point that the law names
 } scene;
 
 // The row is the height of a body over the ground.
@@ -32,10 +34,19 @@ static int rows(void *data, const sprag_mover *body, double step, const sprag_ro
     return coordinates(data, body, step, row, &stop, &stops);
 }
 
+static bool point_law(void *data, int count, sprag_row_law *law)
+{
+    const scene *s = data;
+    ck_assert_int_eq(count, 1);
+    *law = (sprag_row_law){.kind = SPRAG_ROW_POINT, .carrier = -1, .vector = {{s->arm}}};
+    return s->has_law;
+}
+
 static sprag_result run(scene *s, sprag_mover *body)
 {
     sprag_frame frame = {.step = 0.01, .number = 1, .bodies = 1, .body = body};
-    const sprag_frame_calls calls = {.data = s, .rows = rows, .coordinates = coordinates};
+    const sprag_frame_calls calls = {
+        .data = s, .rows = rows, .coordinates = coordinates, .row_laws = point_law};
     sprag_compliant_options options = sprag_compliant_defaults();
     sprag_scratch scratch[2] = {{0}};
     sprag_compliant_stats stats = {0};
@@ -100,9 +111,35 @@ START_TEST(refused_rows_refuse_the_frame)
 }
 END_TEST
 
+// Laws are of no use where a stop is of a row that neither turns nor slides, nor where they do not
+// give the row that there is, nor for a spring: the same to the bit.
+START_TEST(laws_that_do_not_fit_are_not_used)
+{
+    sprag_mover body[3];
+    int asked[3];
+    for (int i = 0; i < 3; i++) {
+        scene s = upright(_i == 2 ? -INFINITY : 0, _i == 2 ? INFINITY : 0);
+        s.row.compliance = _i == 2; // a spring
+        s.stop = (sprag_stop){.sign = _i == 1, .erp = 0.2, .bounce = 0.5};
+        s.has_law = i > 0;
+        s.arm = i == 2 ? 0.1 : 0;
+        body[i] = body_at(0.005, -1);
+        ck_assert_int_eq(run(&s, &body[i]), SPRAG_OK);
+        asked[i] = s.asked;
+    }
+    ck_assert(asked[1] == asked[0] || _i == 0);
+    ck_assert_int_eq(asked[2], asked[0]);
+    for (int i = 1; i < 3; i++) {
+        ck_assert_mem_eq(body[i].velocity, body[0].velocity, sizeof body[0].velocity);
+    }
+    ck_assert(_i != 1 || body[0].velocity[2] > 0.4);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("rows");
-    ADD_TESTS(suite, "all", {rows_of_one_sign_hold, 2}, {refused_rows_refuse_the_frame, 1});
+    ADD_TESTS(suite, "all", {rows_of_one_sign_hold, 2}, {refused_rows_refuse_the_frame, 1},
+              {laws_that_do_not_fit_are_not_used, 3});
     return run_suite(suite);
 }
