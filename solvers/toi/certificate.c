@@ -173,7 +173,7 @@ static double longest_of(const sprag_approach *a)
 static bool first_expansion(sprag_approach *a, sprag_plane *plane, double longest)
 {
     double u = safe_part(a, plane, 0, longest);
-    plane->time = u >= 1 && longest == a->horizon ? a->horizon : u * longest;
+    plane->time = u * longest;
     return plane->time >= a->horizon;
 }
 
