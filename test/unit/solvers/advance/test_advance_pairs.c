@@ -217,6 +217,44 @@ START_TEST(two_meshes_touch_in_a_few_points)
 }
 END_TEST
 
+// A ball that has come through the front of a wall of 2 cm leaves by it, though it overlaps the
+// back as well; whether the wall is the first of a pair or the second.
+START_TEST(thin_walls_are_left_by_the_front)
+{
+    static double vertex[2][3][3], normal[2][2][3];
+    static sprag_polytope triangle[2];
+    static const int wall;
+    const double radius = 0.1, inertia[3] = {100, 100, 100};
+    scene *s = open_scene(0);
+    const sprag_mover *ball = _i ? NULL : add_ball(s, 0, 0, 0.07, radius), *body = NULL;
+    if (_i) {
+        body = add_body(s, 1000, inertia, 0, 0, 0, box_of(1, 1, 1));
+        s->colliders--;
+    }
+    for (int side = 0; side < 2; side++) { // front, back
+        for (int k = 0; k < 3; k++) {
+            const double turn = 0.1 + (side ? -k : k) * 2 * acos(-1) / 3;
+            memcpy(vertex[side][k], (double[]){2 * cos(turn), 2 * sin(turn), side ? -0.02 : 0},
+                   sizeof vertex[side][k]);
+        }
+        triangle[side] = sprag_triangle_make((const double(*)[3])vertex[side], normal[side]);
+        add_collider(s, _i ? 0 : SPRAG_STATIC,
+                     (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = &triangle[side]})
+            ->mesh = &wall;
+    }
+    ball = ball ? ball : add_ball(s, 0, 0, 0.07, radius);
+    for (int i = 0; i < s->bodies; i++) {
+        s->body[i].force[2] = 0;
+    }
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    run(s, 200);
+    ck_assert_double_eq_tol(ball->pose.position[2] - (body ? body->pose.position[2] : 0), radius,
+                            1e-3);
+    ck_assert_double_lt(norm3(ball->velocity), 1e-6);
+    close_scene(s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("advance_pairs");
@@ -224,6 +262,7 @@ int main(void)
               {unasked_pairs_pass, 1}, {is_asked_at_the_touch, COUNT(falls)},
               {only_friction_against_turning_has_rows, 4});
     ADD_TESTS(suite, "faces", {rounding_chooses_no_face, 2}, {boxes_slide_over_seams, 4},
-              {two_meshes_touch_in_a_few_points, 1}, {gaps_of_triangles_are_work, 1});
+              {two_meshes_touch_in_a_few_points, 1}, {gaps_of_triangles_are_work, 1},
+              {thin_walls_are_left_by_the_front, 2});
     return run_suite(suite);
 }
