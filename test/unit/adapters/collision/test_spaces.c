@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "chance.h"
+#include "convex_cube.h"
+#include "geometry_cache.h"
 #include "ode.h"
 #include "pair_answers.h"
 #include "sets.h"
@@ -208,10 +210,37 @@ START_TEST(pairs_have_no_order)
 }
 END_TEST
 
+// Hulls and meshes are kept for 1000 to 2000 searches that do without them.
+START_TEST(unused_shapes_are_forgotten)
+{
+    dInitODE2(0);
+    ode_geometry *g = sprag_ode_geometry_make();
+    dTriMeshDataID data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildDouble(data, cube_points, 3 * sizeof(dReal), 8, cube_triangles, 36,
+                                3 * sizeof(dTriIndex));
+    dGeomID mesh = dCreateTriMesh(NULL, data, NULL, NULL, NULL),
+            hull = dCreateConvex(NULL, cube_planes, 6, cube_points, 8, cube_faces);
+    ck_assert(sprag_ode_mesh_of(g, mesh) && sprag_ode_polytope_of(g, hull));
+    for (int search = 1; search <= 3000; search++) {
+        if (search == 1500) {
+            sprag_ode_keep_mesh(g, mesh);
+        }
+        sprag_ode_geometry_count_search(g);
+        ck_assert(!g->hulls == (search >= 2000) && !g->meshes == (search >= 3000));
+    }
+    sprag_ode_geometry_free(g);
+    dGeomDestroy(mesh);
+    dGeomDestroy(hull);
+    dGeomTriMeshDataDestroy(data);
+    dCloseODE();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("spaces");
     ADD_TESTS(suite, "all", {hash_spaces_find_all_pairs, 6}, {places_go_by_level, 1},
-              {sets_keep_keys_in_their_order, 1}, {pairs_have_no_order, 1});
+              {sets_keep_keys_in_their_order, 1}, {pairs_have_no_order, 1},
+              {unused_shapes_are_forgotten, 1});
     return run_suite(suite);
 }

@@ -197,6 +197,13 @@ START_TEST(static_geoms_are_told_when_they_change)
     ck_assert_uint_eq(r.shape->kind, SPRAG_RECORDED_PLANE);
     ck_assert_double_eq_tol(r.shape->position[2], 1.6, 1e-12); // its point nearest to the origin
     ck_assert_double_eq_tol(r.shape->position[1], 1.2, 1e-12);
+    dMatrix3 R; // whose third column is the normal
+    dQuaternion q;
+    memcpy(q, r.shape->quaternion, sizeof q);
+    ck_assert_double_eq_tol(dCalcVectorDot3(q, q) + q[3] * q[3], 1, 1e-12);
+    dRfromQ(R, q);
+    ck_assert_double_eq_tol(R[6], 0.6, 1e-12);
+    ck_assert_double_eq_tol(R[10], 0.8, 1e-12);
     ck_assert(sprag_recording_next(&r) && r.shapes == 1);
     ck_assert_double_eq_tol(r.shape->position[2], 8, 1e-12);
     ck_assert(sprag_recording_next(&r) && r.shapes == 1);
