@@ -114,9 +114,8 @@ static turning turning_of(const ode_problem *pulled, int body)
 static bool may_pass(const sprag_contact *contact, const turning *body)
 {
     const int *b = contact->body;
-    return b[0] == SPRAG_STATIC || b[1] == SPRAG_STATIC ||
-           2 * (body[b[0]].turn + body[b[1]].turn) >
-               ode_passing * fmin(body[b[0]].size, body[b[1]].size);
+    return b[1] == SPRAG_STATIC || 2 * (body[b[0]].turn + body[b[1]].turn) >
+                                       ode_passing * fmin(body[b[0]].size, body[b[1]].size);
 }
 
 int sprag_ode_add_touches(ode_problem *pulled, int contacts, ode_touch_fn *find, void *data,
