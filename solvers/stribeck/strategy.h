@@ -18,15 +18,15 @@
 
 // Strategies that may run, a set of these.
 typedef enum sprag_attempt {
-    SPRAG_ATTEMPT_DIRECT = 1,   // warm_newton, or newton where laws are no springs
-    SPRAG_ATTEMPT_SWEPT = 2,    // the same after sweeps, from what they have left in state->best
-    SPRAG_ATTEMPT_INTERIOR = 4, // interior_point
-    SPRAG_ATTEMPT_SETTLED = 8,  // frozen_friction, of islands that settle
-    SPRAG_ATTEMPT_NEWTON = 16,  // newton on contacts: of one body that slides, and in trees
-    SPRAG_ATTEMPT_ROOT = 32,    // to a root: in small islands newton, then warm_newton by way of
-                                // interior_point; continuation and frozen_friction where laws are
-                                // curved or one-way
-    SPRAG_ATTEMPT_PATIENT = 64, // of warm_newton: more updates, as interior_point would follow
+    SPRAG_ATTEMPT_DIRECT = 1,    // warm_newton, or newton where laws are no springs
+    SPRAG_ATTEMPT_SWEPT = 2,     // the same after sweeps, from what they have left in state->best
+    SPRAG_ATTEMPT_INTERIOR = 4,  // interior_point
+    SPRAG_ATTEMPT_SETTLED = 8,   // frozen_friction, of islands that settle
+    SPRAG_ATTEMPT_NEWTON = 16,   // newton on contacts: of one body that slides, and in trees
+    SPRAG_ATTEMPT_FORCES = 32,   // warm_newton in small islands, by way of interior_point
+    SPRAG_ATTEMPT_ROOT = 64,     // to a root: in small islands newton, then as above; continuation
+                                 // and frozen_friction where laws are curved or one-way
+    SPRAG_ATTEMPT_PATIENT = 128, // of warm_newton: more updates, as interior_point would follow
 } sprag_attempt;
 
 // Settings of one solve. The caller computes them before the solve (stribeck.c).

@@ -139,7 +139,8 @@ typedef struct island {
     bool alone;      // one body on several contacts; of one contact a sweep is exact
     bool trees;      // without rows, bodies touch in chains and trees only
     bool stacked;    // face on face or in trees: likely to rest
-    bool near;       // near rest, or it moves as one
+    bool held;       // it moves as one
+    bool near;       // near rest, or held
     bool goes_on;    // near rest, and a direct method solved it last
     bool free;       // pays for no failures
     bool known_pays; // known forces do not wait for their account
@@ -390,11 +391,13 @@ static island describe_island(const sprag_problem *problem, const sprag_stribeck
     b.alone = b.moving == 1 && problem->contacts > 1 && !b.joined;
     b.trees = !b.joined && contacts_form_trees(problem, b.moving);
     b.stacked = b.trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * b.moving;
-    b.near = is_near_rest(problem, NULL) || moves_as_one(problem, NULL);
+    b.held = moves_as_one(problem, NULL);
+    b.near = b.held || is_near_rest(problem, NULL);
     b.goes_on = b.near && memory->last != SPRAG_STRATEGY_NONE &&
                 memory->last != SPRAG_STRATEGY_GAUSS_SEIDEL;
     b.update = fmax(memory->update, STRIBECK_UPDATE_WORK * laws); // the island may have grown
-    b.free = (options->exact || b.joined) && b.update <= updates;
+    b.free = (options->exact || b.joined) &&
+             b.update <= (b.held && b.joined ? STRIBECK_SMALL_GRASP : updates);
     b.known_pays = updates > 0 && (b.free || memory->known.left >= 0);
     b.root_pays = updates > 0 && options->exact && (b.free || memory->root.left >= 0);
     b.most = STRIBECK_AFFORDABLE_SWEEPS * laws;
@@ -405,7 +408,8 @@ static island describe_island(const sprag_problem *problem, const sprag_stribeck
 // method solved the island last, in one body alone, where contacts have a stiffness of their own,
 // and where joints hold bodies. Newton's method in the velocities goes with them in small islands
 // with joints (a gripper that closes moves by its motors, and is not near rest), and in their place
-// in one body alone whose forces are not known.
+// in one body alone whose forces are not known. What is held in the air goes to a root, or it
+// slips.
 static unsigned attempts_before_sweeps(const island *b)
 {
     if (b->options->exact) {
@@ -415,8 +419,9 @@ static unsigned attempts_before_sweeps(const island *b)
         !(b->joined || b->alone || b->goes_on || has_stiff_contacts(b->problem))) {
         return 0;
     }
+    const unsigned forces = b->held ? SPRAG_ATTEMPT_FORCES : 0;
     return b->alone && !b->goes_on ? SPRAG_ATTEMPT_NEWTON
-           : b->free               ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_NEWTON
+           : b->free               ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_NEWTON | forces
            : b->memory->runs       ? SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_PATIENT
                                    : SPRAG_ATTEMPT_DIRECT;
 }
@@ -517,7 +522,8 @@ static void remember(island *b)
 // time with the same overlap).
 // What solved the island last goes first. If solves are exact, direct methods go first and last, at
 // rest or not. Islands of exact solves, and those with joints, in which an update takes no more
-// than direct_work have no accounts: what is done is a function of the problem.
+// than direct_work (more in what is held in the air) have no accounts: what is done is a function
+// of the problem.
 static sprag_result solve_two_way(island *b)
 {
     sprag_result result = keep(b);

@@ -111,6 +111,11 @@ static const double STRIBECK_LOST_IN_MOTION = 1e4;
 // fall take longer (jenga 3.1 and 3.8 instead of 2.7 and 3.3 times Q20 with 0.2); smaller: walls
 // and leaning planks find rest later (0.1: 5 of 24 not in 600 steps).
 static const double STRIBECK_GAP_SHARE = 0.15;
+// Work of an update up to which what joints and contacts hold together in the air is solved to a
+// root, whatever the effort, and pays for no failures: an arm of seven hinges with a gripper of
+// three fingers that carries a part takes 900. Smaller: grippers at long arms lose parts (400: at
+// four and more hinges); larger: figures that fall on each other take longer.
+static const double STRIBECK_SMALL_GRASP = 1000;
 // Solves that the interior-point method may owe: a tower of 54 blocks is at rest after 60. Fewer:
 // it trembles for ever; more: what a ball is about to hit takes longer.
 static const double STRIBECK_LONGEST_RUN = 100;

@@ -1,12 +1,133 @@
-// What bodies hold between them while they move as one, as crates on a plate that turns freely: it
-// does not slip, whatever the effort.
+// What bodies hold between them while they move as one: a part that an arm carries, crates on a
+// plate that turns freely. Every effort solves it to a root, so that nothing slips.
 #include <check.h>
+#include <stdbool.h>
 
 #include "surface_rig.h"
 
-enum { EFFORTS = 3 };
+enum { HINGES_MAX = 7, EFFORTS = 3 };
 
 static const char *const efforts[EFFORTS] = {"effort=fast", "effort=balanced", "effort=exact"};
+
+// ---- an arm of hinges with motors, and a gripper of two fingers on sliders at its end
+
+static const struct carry {
+    int hinges;
+    double mass, side, mu, squeeze; // kg, m, 1 or N of each contact, N of each finger
+    bool force;                     // mu is one
+    double step;                    // s
+} carries[] = {
+    {2, 0.5, 0.06, 0.8, 30, false, 0.01},    {3, 9, 0.1, 1, 400, false, 0.01},
+    {4, 6.5, 0.09, 0.6, 300, false, 0.01},   {5, 5, 0.08, 0.5, 400, false, 0.01},
+    {5, 5, 0.08, 0.5, 400, false, 1.0 / 60}, {5, 2, 0.08, 40, 100, true, 0.001},
+    {6, 10, 0.12, 0.9, 600, false, 0.01},    {7, 4, 0.1, 0.6, 250, false, 0.01},
+    {7, 1, 0.06, 20, 40, true, 0.01},
+};
+
+static const double arm_height = 2, link = 0.28; // m
+
+typedef struct arm {
+    rig r;
+    const struct carry *c;
+    dJointID hinge[HINGES_MAX];
+    dBodyID finger[2], part;
+} arm;
+
+static dBodyID add_part(arm *a, double mass, dVector3 sides, bool touches, double x, double y,
+                        double z)
+{
+    dMass m;
+    dMassSetBoxTotal(&m, mass, sides[0], sides[1], sides[2]);
+    if (touches) {
+        return add_solid(a->r.world, dCreateBox(a->r.space, sides[0], sides[1], sides[2]), &m, x, y,
+                         z);
+    }
+    dBodyID body = dBodyCreate(a->r.world);
+    dBodySetMass(body, &m);
+    dBodySetPosition(body, x, y, z);
+    return body;
+}
+
+// Turns about z at its foot, and up and down at the others.
+static dBodyID add_links(arm *a)
+{
+    dBodyID last = NULL;
+    for (int i = 0; i < a->c->hinges; i++) {
+        dVector3 sides = {0.8 * link, 0.06, 0.06};
+        dBodyID body = add_part(a, 3 * pow(0.7, i), sides, false, (i + 0.5) * link, 0, arm_height);
+        dJointID hinge = a->hinge[i] = dJointCreateHinge(a->r.world, 0);
+        dJointAttach(hinge, body, last);
+        dJointSetHingeAnchor(hinge, i * link, 0, arm_height);
+        dJointSetHingeAxis(hinge, 0, i > 0, i == 0);
+        dJointSetHingeParam(hinge, dParamFMax, 500);
+        last = body;
+    }
+    return last;
+}
+
+static void open_arm(arm *a, const struct carry *c, const char *options)
+{
+    *a = (arm){.r = open_rig(options, c->force ? 0 : dContactApprox1), .c = c};
+    a->r.step = c->step;
+    a->r.surface.mu = c->mu;
+    dBodyID last = add_links(a);
+    const double x = c->hinges * link, z = arm_height - 0.16, reach = c->side / 2 + 0.01;
+    dBodyID palm = add_part(a, 1, (dVector3){0.12, 0.3, 0.05}, false, x, 0, arm_height);
+    dJointID wrist = dJointCreateFixed(a->r.world, 0);
+    dJointAttach(wrist, palm, last);
+    dJointSetFixed(wrist);
+    a->part = add_part(a, c->mass, (dVector3){c->side, c->side, c->side}, true, x, 0, z);
+    for (int i = 0; i < 2; i++) {
+        const int side = i ? 1 : -1;
+        dVector3 sides = {0.05, 0.02, 0.15};
+        a->finger[i] = add_part(a, 0.2 + 0.1 * i, sides, true, x, side * reach, z);
+        dJointID slider = dJointCreateSlider(a->r.world, 0);
+        dJointAttach(slider, a->finger[i], palm);
+        dJointSetSliderAxis(slider, 0, side, 0);
+        dJointSetSliderParam(slider, dParamHiStop, 0.01);
+        dJointSetSliderParam(slider, dParamFMax, c->squeeze);
+        dJointSetSliderParam(slider, dParamVel, -0.1);
+    }
+}
+
+// To and fro, at most so far (rad), by velocities that follow.
+static void move_arm(arm *a, double t)
+{
+    for (int i = 0; i < a->c->hinges; i++) {
+        const double far = (i % 2 ? -0.5 : 0.5) / (1 + 0.25 * a->c->hinges);
+        const double goal = t < 0.5 ? 0 : far * (1 - cos(2 * (t - 0.5)));
+        const double speed = 10 * (goal - dJointGetHingeAngle(a->hinge[i]));
+        dJointSetHingeParam(a->hinge[i], dParamVel, fmax(-2, fmin(2, speed)));
+    }
+}
+
+// m, along the faces of the first finger.
+static void part_in_finger(const arm *a, double at[2])
+{
+    const dReal *x = dBodyGetPosition(a->part);
+    dVector3 local;
+    dBodyGetPosRelPoint(a->finger[0], x[0], x[1], x[2], local);
+    at[0] = local[0];
+    at[1] = local[2];
+}
+
+START_TEST(what_an_arm_carries_does_not_slip)
+{
+    arm a;
+    double before[2] = {0}, at[2];
+    open_arm(&a, &carries[_i / EFFORTS], efforts[_i % EFFORTS]);
+    for (double t = 0; t < 4; t += a.r.step) {
+        move_arm(&a, t);
+        step_rig(&a.r);
+        part_in_finger(&a, at);
+        if (t < 0.4) {
+            memcpy(before, at, sizeof before);
+        }
+        ck_assert_double_lt(hypot(at[0] - before[0], at[1] - before[1]), 1e-4);
+    }
+    close_rig(&a.r);
+}
+END_TEST
 
 // ---- two crates that are pressed on both sides of a plate, without gravity
 
@@ -53,6 +174,7 @@ int main(void)
 {
     Suite *suite = suite_create("grasp");
     ADD_TESTS_WITH(suite, "all", setup, dCloseODE,
+                   {what_an_arm_carries_does_not_slip, EFFORTS * COUNT(carries)},
                    {crates_on_a_plate_that_turns_freely_stay, EFFORTS * COUNT(plates)});
     return run_suite(suite);
 }
