@@ -139,7 +139,7 @@ static bool take(interior *in, sprag_scratch *scratch)
     in->limit = SPRAG_TAKE_RAW(scratch, system->cones + points + 2L * rows, limit);
     in->p = SPRAG_TAKE(scratch, points, double[6]);
     in->dp = SPRAG_TAKE(scratch, points, double[6]);
-    in->c = SPRAG_TAKE(scratch, points, double[6]);
+    in->c = system->impulse; // what is gathered
     in->e = SPRAG_TAKE(scratch, points, double[6]);
     in->yield = SPRAG_TAKE(scratch, points, double[6]);
     in->rest = SPRAG_TAKE(scratch, points, double[6]);
@@ -149,7 +149,7 @@ static bool take(interior *in, sprag_scratch *scratch)
         SPRAG_TAKE(scratch, (system->cones + points + 2L * rows + LANES - 1) / LANES, cones);
     in->row_p = SPRAG_TAKE(scratch, rows, double);
     in->row_dp = SPRAG_TAKE(scratch, rows, double);
-    in->row_c = SPRAG_TAKE(scratch, rows, double);
+    in->row_c = system->row_impulse;
     in->row_e = SPRAG_TAKE(scratch, rows, double);
     in->row_rest = SPRAG_TAKE(scratch, rows, double);
     in->row_D = SPRAG_TAKE(scratch, rows, double);
@@ -437,7 +437,6 @@ static void update(interior *in, bool predicts, double mu, double *dv)
     for (int i = 0; i < system->equations; i++) {
         in->row_c[i] = in->row_D[i] * (in->row_e[i] - in->row_rest[i]);
     }
-    sprag_system_set_impulses(system, in->c, in->row_c);
     system->space->gather(system, dv);
     add_scaled(dv, -1, system->residual, system->size);
     system->space->solve(system, true, dv);
@@ -552,10 +551,10 @@ sprag_result sprag_interior_solve(sprag_system *system, double scale, double sti
     memcpy(v, system->start, (size_t)system->size * sizeof *v);
     sprag_system_place(system, v);
     start_duals(&in);
+    set_residual(&in, v);
     sprag_result result = SPRAG_NOT_CONVERGED;
     double least = STRIBECK_INTERIOR_ENOUGH, left = 1; // of the first residual
     for (int it = 0, since = 0; it < updates && since < STRIBECK_INTERIOR_STALLED; it++, since++) {
-        set_residual(&in, v);
         sprag_result factored = factor(&in);
         stats->factorizations++;
         if (factored != SPRAG_OK) {
@@ -571,6 +570,9 @@ sprag_result sprag_interior_solve(sprag_system *system, double scale, double sti
         const double length = longest_update(&in, STRIBECK_INTERIOR_SHARE);
         move(&in, length, v, dv);
         left *= 1 - length;
+        for (int i = 0; i < system->size; i++) { // the balance is linear
+            system->residual[i] *= 1 - length;
+        }
         set_rest(&in);
         stats->convergence = error_of(&in);
         sprag_system_log(system, stiction, stats);

@@ -169,17 +169,38 @@ static sprag_result begin(sprag_system *system, bool symmetric)
     return SPRAG_OK;
 }
 
-// A += Ja' GJ, rows x 6 each
-static inline void add_rows(double *restrict A, int rows, const double (*restrict Ja)[6],
-                            const double (*restrict GJ)[6])
+// The first rows of A += Ja' GJ, rows x 6 each
+static inline void add_first_rows(double *restrict A, int count, int rows,
+                                  const double (*restrict Ja)[6], const double (*restrict GJ)[6])
 {
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < count; i++) {
         vector6 sum;
         load6(&sum, A + 6 * i);
         for (int r = 0; r < rows; r++) {
             add6(&sum, Ja[r][i], GJ[r]);
         }
         store6(A + 6 * i, &sum);
+    }
+}
+
+// The same, of the upper half of a symmetric block.
+static inline void add_upper_rows(double *restrict A, int rows, const double (*restrict Ja)[6],
+                                  const double (*restrict GJ)[6])
+{
+    add_first_rows(A, 2, rows, Ja, GJ);
+    for (int i = 2; i < 4; i++) {
+        sprag_four sum = *(const sprag_four *)(A + 6 * i + 2);
+        for (int r = 0; r < rows; r++) {
+            sum += Ja[r][i] * *(const sprag_four *)(GJ[r] + 2);
+        }
+        *(sprag_four *)(A + 6 * i + 2) = sum;
+    }
+    for (int i = 4; i < 6; i++) {
+        sprag_two sum = *(const sprag_two *)(A + 6 * i + 4);
+        for (int r = 0; r < rows; r++) {
+            sum += Ja[r][i] * *(const sprag_two *)(GJ[r] + 4);
+        }
+        *(sprag_two *)(A + 6 * i + 4) = sum;
     }
 }
 
@@ -191,14 +212,19 @@ add_stencil(sprag_blocks *blocks, const int node[2], int block, bool symmetric, 
 {
     for (int side = 0; side < 2; side++) {
         if (node[side] != SPRAG_NOWHERE) {
-            add_rows(blocks->diagonal[blocks->rank[node[side]]], rows, J[side], GJ[side]);
+            double *A = blocks->diagonal[blocks->rank[node[side]]];
+            if (symmetric) {
+                add_upper_rows(A, rows, J[side], GJ[side]);
+            } else {
+                add_first_rows(A, 6, rows, J[side], GJ[side]);
+            }
         }
     }
     if (joins(node)) {
         int late = blocks->rank[node[0]] > blocks->rank[node[1]] ? 0 : 1;
-        add_rows(blocks->lower[block], rows, J[late], GJ[!late]);
+        add_first_rows(blocks->lower[block], 6, rows, J[late], GJ[!late]);
         if (!symmetric) {
-            add_rows(blocks->upper[block], rows, J[!late], GJ[late]);
+            add_first_rows(blocks->upper[block], 6, rows, J[!late], GJ[late]);
         }
     }
 }
