@@ -69,17 +69,13 @@ const solve_field solve_contact_fields[] = {CONTACT(body, SOLVE_INT, 2),
 const solve_field solve_turning_fields[] = {
     FRICTION(sprag_turning, roll), FRICTION(sprag_turning, spin), {0}};
 
-const solve_field solve_row_fields[] = {FIELD(sprag_row, body, SOLVE_INT, 2),
-                                        FIELD(sprag_row, jacobian, SOLVE_REAL, 12),
-                                        FIELD(sprag_row, bias, SOLVE_REAL, 1),
-                                        FIELD(sprag_row, compliance, SOLVE_REAL, 1),
-                                        FIELD(sprag_row, lo, SOLVE_REAL, 1),
-                                        FIELD(sprag_row, hi, SOLVE_REAL, 1),
-                                        FIELD(sprag_row, guess, SOLVE_REAL, 1),
-                                        FIELD(sprag_row, length, SOLVE_REAL, 1),
-                                        FIELD(sprag_row, drives, SOLVE_BOOL, 1),
-                                        FIELD(sprag_row, holds_point, SOLVE_BOOL, 1),
-                                        {0}};
+const solve_field solve_row_fields[] = {
+    FIELD(sprag_row, body, SOLVE_INT, 2),         FIELD(sprag_row, jacobian, SOLVE_REAL, 12),
+    FIELD(sprag_row, bias, SOLVE_REAL, 1),        FIELD(sprag_row, compliance, SOLVE_REAL, 1),
+    FIELD(sprag_row, lo, SOLVE_REAL, 1),          FIELD(sprag_row, hi, SOLVE_REAL, 1),
+    FIELD(sprag_row, guess, SOLVE_REAL, 1),       FIELD(sprag_row, bounce, SOLVE_REAL, 1),
+    FIELD(sprag_row, length, SOLVE_REAL, 1),      FIELD(sprag_row, drives, SOLVE_BOOL, 1),
+    FIELD(sprag_row, holds_point, SOLVE_BOOL, 1), {0}};
 
 // ---- JSON
 
