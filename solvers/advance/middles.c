@@ -24,7 +24,7 @@ static bool find_hanging(const advance_run *run, bool *hangs)
     for (int i = 0; i < run->rows.count; i++) {
         const sprag_row *row = &run->rows.row[i];
         for (int side = 0; side < 2; side++) {
-            if (row->body[side] != SPRAG_STATIC && isinf(row->lo) && isinf(row->hi)) {
+            if (row->body[side] != SPRAG_STATIC && sprag_row_holds(row)) {
                 hangs[run->assembly[row->body[side]]] = true;
             }
         }
@@ -58,23 +58,18 @@ static bool find_hanging(const advance_run *run, bool *hangs)
     return any;
 }
 
-static double rate_now(const advance_run *run, const sprag_row *row)
-{
-    return advance_row_rate(row, run->frame->body->velocity, sizeof(sprag_mover));
-}
-
-// The row changes no rate but by its motor. A stop holds what rests on it, and not what comes to it
-// or leaves it.
+// The row changes no rate. A motor holds its rate against forces, up to its own: it drives until
+// its speed is reached, and not longer, so velocities would be moved beyond that speed, or beyond
+// those before an impact. A stop holds what rests on it, and not what comes to it or leaves it.
 static void keep_rate(const advance_run *run, const sprag_row *from, sprag_row *to)
 {
-    if (advance_is_stop(from)) {
-        const bool rests = fabs(rate_now(run, from)) <= advance_touching_speed;
-        to->lo = rests ? to->lo : 0;
-        to->hi = rests ? to->hi : 0;
-    } else if (!isinf(from->lo) || !isinf(from->hi)) {
+    const bool stop = advance_is_stop(from);
+    const double rate = advance_row_rate(from, run->frame->body->velocity, sizeof(sprag_mover));
+    if (!stop || fabs(rate) <= advance_touching_speed) {
         to->lo = from->lo;
         to->hi = from->hi;
-        to->bias = from->bias - rate_now(run, from);
+    } else {
+        to->lo = to->hi = 0;
     }
 }
 
@@ -105,7 +100,7 @@ static sprag_result find_accelerations(advance_run *run)
     for (int i = 0; i < bodies; i++) {
         double *to = r.body[i].free_velocity, turn[3];
         if (hangs[run->assembly[i]]) {
-            const sprag_mover *body = &run->frame->body[i];
+            const sprag_mover *body = &run->before[i]; // without motors at stops
             mul33(run->inverse[i], body->force + 3, turn);
             add_scaled(to, r.problem.step / body->mass, body->force, 3);
             add_scaled(to + 3, r.problem.step, turn, 3);
