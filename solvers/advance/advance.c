@@ -39,6 +39,8 @@ static bool take_scratch(advance_run *run)
     run->attempt.share = SPRAG_TAKE(scratch, frame->bodies, double);
     run->load = SPRAG_TAKE_RAW(scratch, frame->bodies, advance_load);
     run->middles.acceleration = SPRAG_TAKE(scratch, frame->bodies, *run->middles.acceleration);
+    run->middles.of = SPRAG_TAKE(scratch, frame->bodies, double);
+    run->middles.next = SPRAG_TAKE(scratch, frame->bodies, double);
     run->work.moved = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->rows.given_force = SPRAG_TAKE(scratch, frame->contacts, *run->rows.given_force);
     return advance_take_energy(run);

@@ -149,6 +149,8 @@ typedef struct advance_load { // of loads.c: what its joints do to a body
 typedef struct advance_middles { // of middles.c
     double last;                 // s, length of the last sub-step
     double usual;                // s, of the first one of the frame, if no event ends it
+    double *of, *next;           // s, length of the sub-step in whose middle a body's velocity is,
+                                 // and behind the one that is planned
     double (*acceleration)[6];   // m/s^2, rad/s^2, of bodies that hang on joints; 0: of others
     bool known;                  // it is that of the sub-step
     bool moved, off;             // velocities in this frame; none is, because the work is spent
@@ -333,6 +335,11 @@ void advance_limit_energy(advance_run *run);
 // At the end of the frame: velocities for a next sub-step of the usual length. SPRAG_OK or
 // SPRAG_NO_MEMORY.
 sprag_result advance_end_middles(advance_run *run);
+
+// At the start of a frame whose first sub-step takes this long if no event ends it; behind a
+// sub-step.
+void advance_start_middles(advance_run *run, double usual);
+void advance_keep_middles(advance_run *run);
 
 // ---- events.c
 

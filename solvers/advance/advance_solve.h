@@ -64,6 +64,9 @@ bool advance_is_unbounded(const sprag_friction *f);
 // Do bodies come to contacts or stops that have a restitution?
 bool advance_bounces(const advance_run *run, const advance_problem *p);
 
+// m/s, at which the bodies of a point come nearer.
+double advance_point_approach(const advance_run *run, const advance_problem *p, int i);
+
 // Makes bodies bounce, if they do: changes the velocities of the problem's bodies.
 sprag_result advance_impact(advance_run *run, advance_problem *p, bool bounces);
 

@@ -37,6 +37,12 @@ static double approach_at(const sprag_contact *contact, const sprag_surface *sur
     return surface->velocity_normal - dot3(contact->frame[0], u);
 }
 
+double advance_point_approach(const advance_run *run, const advance_problem *p, int i)
+{
+    const sprag_surface *surface = &run->frame->pair[run->points.point[i].pair].surface;
+    return approach_at(&p->contact[run->frame->contacts + i], surface, p->body);
+}
+
 bool advance_bounces(const advance_run *run, const advance_problem *p)
 {
     bool any = false;
@@ -48,8 +54,7 @@ bool advance_bounces(const advance_run *run, const advance_problem *p)
     }
     for (int i = 0; i < run->points.count && !any; i++) {
         const sprag_surface *surface = &run->frame->pair[run->points.point[i].pair].surface;
-        any = surface->bounce > 0 &&
-              approach_at(&p->contact[run->frame->contacts + i], surface, p->body) > 0;
+        any = surface->bounce > 0 && advance_point_approach(run, p, i) > 0;
     }
     return any;
 }

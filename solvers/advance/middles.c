@@ -7,7 +7,9 @@
 // without them: those of the middle of a usual sub-step.
 //
 // Bodies in flight have exact velocities, those that touch something the ones that their contacts
-// end with: none of them is moved.
+// end with: none of them is moved. What comes to touch something and does not bounce goes on with
+// the velocity of the middle of a usual sub-step, as it came: otherwise a touch would give it the
+// speed of half a sub-step.
 #include <math.h>
 #include <string.h>
 
@@ -117,11 +119,32 @@ static sprag_result find_accelerations(advance_run *run)
     return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
 }
 
-static void move_middles(const advance_run *run, advance_problem *p, double time)
+// Moves the velocity of a body that hangs from where it is to the middle of a sub-step of `length`.
+static void move_middle(advance_run *run, advance_problem *p, int body, double length)
 {
-    for (int i = 0; i < run->frame->bodies && time != 0; i++) {
-        add_scaled(p->body[i].velocity, time, run->middles.acceleration[i], 6);
-        add_scaled(p->body[i].free_velocity, time, run->middles.acceleration[i], 6);
+    const double *acceleration = run->middles.acceleration[body];
+    const double time = 0.5 * (run->middles.next[body] - length);
+    if (dot6(acceleration, acceleration) > 0) {
+        add_scaled(p->body[body].velocity, time, acceleration, 6);
+        add_scaled(p->body[body].free_velocity, time, acceleration, 6);
+        run->middles.next[body] = length;
+    }
+}
+
+// Which assemblies come to touch something with which they go on?
+static void find_touching(const advance_run *run, const advance_problem *p, bool *touches)
+{
+    memset(touches, 0, (size_t)run->frame->bodies * sizeof *touches);
+    for (int i = 0; i < run->points.closed; i++) {
+        if (advance_point_approach(run, p, i) <= -advance_touching_speed) {
+            continue;
+        }
+        for (int side = 0; side < 2; side++) {
+            const int b = advance_body_of(run, run->points.point[i].pair, side);
+            if (b != SPRAG_STATIC) {
+                touches[run->assembly[b]] = true;
+            }
+        }
     }
 }
 
@@ -131,18 +154,43 @@ static bool are_alike(double a, double b)
     return fabs(a - b) <= slight * b;
 }
 
+void advance_start_middles(advance_run *run, double usual)
+{
+    run->middles.last = run->middles.usual = usual;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->middles.of[i] = run->middles.next[i] = usual;
+    }
+}
+
+void advance_keep_middles(advance_run *run)
+{
+    run->middles.last = run->attempt.length;
+    run->middles.known = false;
+    memcpy(run->middles.of, run->middles.next,
+           (size_t)run->frame->bodies * sizeof *run->middles.of);
+}
+
 sprag_result advance_start_velocities(advance_run *run, advance_problem *p)
 {
-    const double step = p->problem.step, last = run->middles.last;
+    const double step = p->problem.step, usual = run->middles.usual;
+    const int bodies = run->frame->bodies;
     const bool bounces = advance_bounces(run, p);
     sprag_result result = SPRAG_OK;
-    if (run->rows.count == 0 || run->options->error > 0 || (!bounces && are_alike(step, last))) {
+    memcpy(run->middles.next, run->middles.of, (size_t)bodies * sizeof *run->middles.of);
+    if (run->rows.count == 0 || run->options->error > 0 ||
+        (!bounces && are_alike(step, run->middles.last) && are_alike(step, usual))) {
         return advance_impact(run, p, bounces);
     }
     result = find_accelerations(run);
-    move_middles(run, p, 0.5 * (bounces ? last : last - step));
+    for (int i = 0; i < bodies && bounces; i++) {
+        move_middle(run, p, i, 0);
+    }
     result = result == SPRAG_OK ? advance_impact(run, p, bounces) : result;
-    move_middles(run, p, bounces ? -0.5 * step : 0);
+    bool *touches = run->work.moved;
+    find_touching(run, p, touches);
+    for (int i = 0; i < bodies; i++) {
+        move_middle(run, p, i, touches[run->assembly[i]] ? usual : step);
+    }
     return result;
 }
 
@@ -155,8 +203,8 @@ sprag_result advance_end_middles(advance_run *run)
     sprag_scratch_reset(run->solving);
     const sprag_result result = find_accelerations(run);
     for (int i = 0; i < run->frame->bodies; i++) {
-        add_scaled(run->frame->body[i].velocity, 0.5 * (last - usual), run->middles.acceleration[i],
-                   6);
+        add_scaled(run->frame->body[i].velocity, 0.5 * (run->middles.of[i] - usual),
+                   run->middles.acceleration[i], 6);
     }
     return result;
 }

@@ -311,6 +311,35 @@ START_TEST(motor_makes_no_bounce_faster)
         fastest = fmax(fastest, norm3(dBodyGetLinearVel(s.body)));
     }
     ck_assert_double_lt(fastest, 1 + 1e-6);
+}
+END_TEST
+
+// Two balls on sliders meet in the air, without restitution, and fall on together: their centre
+// falls as that of one body does. The touch gave it the speed of half a sub-step.
+START_TEST(balls_that_meet_fall_on)
+{
+    scene s = open_scene(_i);
+    dBodyID ball[] = {s.body, dBodyCreate(s.world)};
+    dMass m;
+    double time = 0;
+    s.restitution = 0;
+    dGeomDestroy(dBodyGetFirstGeom(s.body));
+    dMassSetSphereTotal(&m, 1, 0.1);
+    for (int i = 0; i < 2; i++) {
+        dBodySetMass(ball[i], &m);
+        dBodySetPosition(ball[i], 0, 0, i);
+        dGeomSetBody(dCreateSphere(s.space, 0.1), ball[i]);
+        s.body = ball[i];
+        add_slider(&s);
+    }
+    dBodySetLinearVel(ball[0], 0, 0, 2);
+    for (; time < 1.5; time += s.step) {
+        step(&s);
+    }
+    const double *low = dBodyGetPosition(ball[0]), *high = dBodyGetPosition(ball[1]);
+    ck_assert_double_eq_tol(high[2] - low[2], 0.2, 1e-3);
+    ck_assert_double_eq_tol((low[2] + high[2]) / 2,
+                            0.5 + time - gravity * time * (time + s.step) / 2, 1e-3);
     close_scene(&s);
 }
 END_TEST
@@ -321,6 +350,7 @@ int main(void)
     ADD_TESTS(suite, "stops", {slider_bounces_off_its_stop, CASES},
               {slider_bounces_off_the_floor, CASES}, {hinge_bounces_off_its_stop, CASES},
               {chain_wins_nothing_at_its_stops, 6}, {pendulum_keeps_its_height_at_a_wall, 3},
-              {brake_wins_nothing_at_a_stop, 9}, {motor_makes_no_bounce_faster, 18});
+              {brake_wins_nothing_at_a_stop, 9}, {motor_makes_no_bounce_faster, 18},
+              {balls_that_meet_fall_on, 3});
     return run_suite(suite);
 }
