@@ -397,7 +397,7 @@ static island describe_island(const sprag_problem *problem, const sprag_stribeck
                 memory->last != SPRAG_STRATEGY_GAUSS_SEIDEL;
     b.update = fmax(memory->update, STRIBECK_UPDATE_WORK * laws); // the island may have grown
     b.free = (options->exact || b.joined) &&
-             b.update <= (b.held && b.joined ? STRIBECK_SMALL_GRASP : updates);
+             b.update <= fmax(updates, b.held && b.joined ? STRIBECK_SMALL_GRASP : 0);
     b.known_pays = updates > 0 && (b.free || memory->known.left >= 0);
     b.root_pays = updates > 0 && options->exact && (b.free || memory->root.left >= 0);
     b.most = STRIBECK_AFFORDABLE_SWEEPS * laws;
