@@ -568,7 +568,7 @@ const support_row support_joint_uses[] = {
      NULL,
      {AS_STOCK,
       NEAR_SAYING(0.005, "in continuous time; AMotors as `stribeck`, with a message", "joints"),
-      NEAR(4e-5, CIRCLES)}},
+      NEAR(2e-4, CIRCLES)}},
     {"a ball with an AMotor in Euler's angles",
      shoulder,
      NULL,
