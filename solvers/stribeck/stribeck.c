@@ -518,7 +518,7 @@ static void remember(island *b)
 // charged, and the method waits until a share of the work of the others has paid for it. So
 // failures take at most that share in the long run; before it waits, the interior-point method may
 // owe what brings a tower to rest. The accounts keep larger islands in motion from failing in every
-// step (without: exact solves of a pile of 100, shaken, take 16 instead of 5.4 times QuickStep's
+// step (without: exact solves of a pile of 100, shaken, take 16 instead of 7.3 times QuickStep's
 // time with the same overlap).
 // What solved the island last goes first. If solves are exact, direct methods go first and last, at
 // rest or not. Islands of exact solves, and those with joints, in which an update takes no more
