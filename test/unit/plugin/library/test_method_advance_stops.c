@@ -311,6 +311,7 @@ START_TEST(motor_makes_no_bounce_faster)
         fastest = fmax(fastest, norm3(dBodyGetLinearVel(s.body)));
     }
     ck_assert_double_lt(fastest, 1 + 1e-6);
+    close_scene(&s);
 }
 END_TEST
 
