@@ -220,7 +220,7 @@ int sprag_ode_pull_bouncing_rows(sprag_row *to, dJointID joint, dWorldID world, 
         for (int k = 0; k < rows; k++) {
             if (to[k].compliance == b->mark) {
                 to[k].compliance = b->compliance;
-                to[k].bounce = to[k].lo == 0 || to[k].hi == 0 ? b->bounce : 0; // it may be locked
+                to[k].bounce = sprag_row_is_stop(&to[k]) ? b->bounce : 0; // it may be locked
             }
         }
     }

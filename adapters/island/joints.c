@@ -66,12 +66,6 @@ static bool holds_point(dJointID joint)
     }
 }
 
-// A stop has a row while it is passed by, and pushes one way.
-static bool is_stop(const sprag_row *row)
-{
-    return (row->lo == 0 && row->hi == INFINITY) || (row->lo == -INFINITY && row->hi == 0);
-}
-
 // Rows that hold the bodies of the joint together, and stops, bring in nothing; others are springs,
 // motors, those of infinite force too, and stops that are locked.
 static bool drives(const sprag_row *row, bool holding, bool stop)
@@ -126,7 +120,7 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
         memcpy(row->jacobian[0], J[0] + 6 * k, sizeof row->jacobian[0]);
         memcpy(row->jacobian[1], body[1] ? J[1] + 6 * k : none, sizeof row->jacobian[1]);
         make_force_of_motor(row);
-        const bool stop = is_stop(row);
+        const bool stop = sprag_row_is_stop(row);
         row->drives = drives(row, k < holding, stop);
         if (mending) {
             mending[good].stop_erp = stop ? sprag_ode_stop_erp(joint) : 0;

@@ -231,12 +231,6 @@ static inline int advance_body_of(const advance_run *run, int pair, int side)
     return run->frame->collider[run->frame->pair[pair].collider[side]].body;
 }
 
-// Is the row that of a stop, which pushes one way?
-static inline bool advance_is_stop(const sprag_row *row)
-{
-    return (row->lo == 0 && row->hi == INFINITY) || (row->lo == -INFINITY && row->hi == 0);
-}
-
 // m/s or rad/s, at which bodies go towards a stop, by the rate J v of its row.
 static inline double advance_stop_approach(const sprag_row *stop, double rate)
 {

@@ -32,10 +32,10 @@ static bool find_hanging(const advance_run *run, bool *hangs)
         }
     }
     for (int i = 0; i < run->points.closed; i++) {
-        const sprag_pair *pair = &frame->pair[run->points.point[i].pair];
-        for (int side = 0; side < 2; side++) {
-            const int b = frame->collider[pair->collider[side]].body;
-            if (b != SPRAG_STATIC && run->near[run->points.point[i].pair].active) {
+        const int pair = run->points.point[i].pair;
+        for (int side = 0; side < 2 && run->near[pair].active; side++) {
+            const int b = advance_body_of(run, pair, side);
+            if (b != SPRAG_STATIC) {
                 hangs[run->assembly[b]] = false;
             }
         }
@@ -65,7 +65,7 @@ static bool find_hanging(const advance_run *run, bool *hangs)
 // those before an impact. A stop holds what rests on it, and not what comes to it or leaves it.
 static void keep_rate(const advance_run *run, const sprag_row *from, sprag_row *to)
 {
-    const bool stop = advance_is_stop(from);
+    const bool stop = sprag_row_is_stop(from);
     const double rate = advance_row_rate(from, run->frame->body->velocity, sizeof(sprag_mover));
     if (!stop || fabs(rate) <= advance_touching_speed) {
         to->lo = from->lo;

@@ -153,6 +153,12 @@ static inline bool sprag_row_holds(const sprag_row *row)
     return row->lo == -INFINITY && row->hi == INFINITY;
 }
 
+// Is a row that of a stop, which pushes one way? It has one while it is passed by.
+static inline bool sprag_row_is_stop(const sprag_row *row)
+{
+    return (row->lo == 0 && row->hi == INFINITY) || (row->lo == -INFINITY && row->hi == 0);
+}
+
 // Do its bodies move on one another by less than `most` (m/s) before the step? What rolls does not
 // rest, what lies on a moving surface does.
 bool sprag_contact_rests(const sprag_problem *problem, const sprag_contact *contact, double most);
