@@ -12,16 +12,15 @@ enum { CONTACTS_MASK = 0xffff }; // of the flags of dCollide: the most contacts
 // small triangles merge; smaller: points on a common edge of two triangles are counted twice.
 static const double POINT_TOLERANCE = 1e-7;
 
-// Two shapes. It uses no memory of the last time: the answer depends on the geoms alone. false:
-// stock is to answer.
+// Two shapes. false: stock is to answer.
 static bool collide_shapes(ode_points *all, const ode_geom geom[2])
 {
     static const int none[2] = {-1, -1};
-    const sprag_gap_query query = {all->reach, all->reach};
+    const sprag_gap_query query = {all->last->contacts > 0 ? all->gaps : all->reach, all->gaps};
     ode_pairs pairs;
     sprag_gap gap;
     sprag_manifold manifold = {0};
-    if (!sprag_ode_pairs_of_two(geom, 2 * all->reach, all->scratch, &pairs)) {
+    if (!sprag_ode_pairs_of_two(geom, 2 * query.reach, all->scratch, &pairs)) {
         return false;
     }
     if (pairs.count == 0) {
@@ -76,7 +75,7 @@ static bool is_turned(const ode_geom *mesh, const ode_geom *other)
 }
 
 int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
-                             double reach, const ode_last_step *last, int flags,
+                             const ode_reach *reach, const ode_last_step *last, int flags,
                              dContactGeom *contact, int skip)
 {
     ode_geom geom[2];
@@ -88,18 +87,20 @@ int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGe
     for (int side = 0; side < 2; side++) {
         geom[side].turned = is_turned(&geom[side], &geom[!side]);
     }
+    const bool mesh[2] = {geom[0].kind == ODE_GEOM_MESH, geom[1].kind == ODE_GEOM_MESH};
     ode_points all = {.scratch = scratch,
                       .geom = {geom[0].named, geom[1].named},
                       .last = last,
-                      .reach = reach,
+                      .reach = reach->touching,
+                      .gaps = fmax(reach->touching, mesh[0] || mesh[1] ? 0 : reach->gaps),
                       .together = POINT_TOLERANCE * sprag_ode_size_of_smaller(a, b)};
-    const bool mesh[2] = {geom[0].kind == ODE_GEOM_MESH, geom[1].kind == ODE_GEOM_MESH};
     if (!(mesh[0] != mesh[1] ? sprag_ode_collide_mesh(&all, geom, mesh[1], most, any)
           : mesh[0]          ? sprag_ode_collide_meshes(&all, geom, most, any)
                              : collide_shapes(&all, geom)) ||
         scratch->failed) {
         return -1;
     }
+    sprag_ode_touching_first(&all, last->contacts < most ? last->contacts : most);
     if (all.count > most) {
         if (!any) {
             sprag_ode_choose_points(&all, most);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "linalg.h"
+#include "ode.h"
 #include "reduce.h"
 
 // Two points are one contact where they coincide and their unit normals differ by less. Greater:
@@ -78,10 +79,48 @@ void sprag_ode_add_points(ode_points *all, const sprag_gap *gap, const sprag_man
             new.normal[k] = gap->normal[k];
             finite = finite && isfinite(new.at[k]) && isfinite(new.normal[k]);
         }
-        if (finite && new.gap <= all->reach) {
+        if (finite && new.gap <= all->gaps) {
             add(all, &new);
         }
     }
+}
+
+// m/s, at which a gap opens or closes.
+static double rate_of(const ode_points *all, const ode_point *point)
+{
+    double rate = 0;
+    for (int side = 0; side < 2; side++) {
+        dBodyID body = dGeomGetBody(all->geom[side]);
+        dVector3 velocity = {0};
+        if (body) {
+            dBodyGetPointVel(body, point->at[0], point->at[1], point->at[2], velocity);
+        }
+        rate += (side ? -1 : 1) * dot3(point->normal, velocity);
+    }
+    return fabs(rate);
+}
+
+void sprag_ode_touching_first(ode_points *all, int most)
+{
+    static const double steps = 2; // in which a gap opens or closes
+    int touching = 0, kept = 0;
+    for (int i = 0; i < all->count; i++) {
+        const ode_point point = all->point[i];
+        int at = touching;
+        if (point.gap <= all->reach) {
+            touching++;
+        } else if (point.gap > steps * all->last->length * rate_of(all, &point)) {
+            continue;
+        } else {
+            while (at < kept && all->point[at].gap <= point.gap) {
+                at++;
+            }
+        }
+        memmove(&all->point[at + 1], &all->point[at], (size_t)(kept - at) * sizeof point);
+        all->point[at] = point;
+        kept++;
+    }
+    all->count = touching > most ? touching : kept < most ? kept : most;
 }
 
 static double distance_squared(const ode_point *a, const ode_point *b)
@@ -149,10 +188,11 @@ void sprag_ode_choose_points(ode_points *all, int most)
 
 void sprag_ode_put_point(const ode_points *all, const ode_point *from, dContactGeom *to)
 {
-    *to = (dContactGeom){.depth = fmax(0, -from->gap),
+    const bool touches = from->gap <= all->reach;
+    *to = (dContactGeom){.depth = touches ? fmax(0, -from->gap) : -from->gap,
                          .g1 = all->geom[0],
                          .g2 = all->geom[1],
-                         .side1 = from->triangle[0],
+                         .side1 = touches ? from->triangle[0] : ODE_SIDE_OF_GAP,
                          .side2 = from->triangle[1]};
     memcpy(to->pos, from->at, sizeof from->at);
     memcpy(to->normal, from->normal, sizeof from->normal);

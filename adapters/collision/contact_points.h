@@ -16,7 +16,8 @@ typedef struct ode_points { // in scratch
     sprag_scratch *scratch;
     dGeomID geom[2]; // of the sides, as ODE's contacts name them
     const ode_last_step *last;
-    double reach;    // m, points farther apart are left out
+    double reach;    // m, points farther apart do not touch
+    double gaps;     // m, points farther apart are left out
     double together; // m, apart by less: one point
     ode_point *point;
     int count, room;
@@ -37,6 +38,10 @@ void sprag_ode_add_points(ode_points *all, const sprag_gap *gap, const sprag_man
 // Takes out the points within or on the outline of those in one plane with them: they carry nothing
 // that its corners do not. Without memory `scratch` has failed.
 void sprag_ode_keep_outlines(ode_points *all);
+
+// Brings the points that touch to the front, in their order, and behind them those with the least
+// gaps, as many as make `most` with those that touch.
+void sprag_ode_touching_first(ode_points *all, int most);
 
 // Brings `most` points to the front.
 void sprag_ode_choose_points(ode_points *all, int most);

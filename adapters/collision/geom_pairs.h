@@ -94,7 +94,7 @@ sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, s
 // m, the largest side of the smaller bounding box; a plane's has no end.
 double sprag_ode_size_of_smaller(dGeomID a, dGeomID b);
 
-// The last step of two geoms: it tells from which side a body has come to a triangle.
+// The last step of two geoms: its contacts tell from which side a body has come to a triangle.
 typedef struct ode_last_step {
     double length;               // s; 0: there was none
     const double (*normal)[3];   // unit, of the contacts, into the first geom
@@ -102,11 +102,17 @@ typedef struct ode_last_step {
     int contacts;
 } ode_last_step;
 
-// dCollide with contacts at all points up to `reach` (m) apart; their depth is 0 where the geoms do
-// not overlap. -1: stock is to answer, because a geom has no shape or the kernel cannot use its
-// numbers.
+// m. Geoms touch at points up to `touching` apart: their depth is 0 where they do not overlap. Two
+// shapes that had more contacts in the last step have gaps in their place, behind the others, at
+// points up to `gaps` apart; their depth is negative.
+typedef struct ode_reach {
+    double touching, gaps;
+} ode_reach;
+
+// dCollide with contacts at all points within reach. -1: stock is to answer, because a geom has no
+// shape or the kernel cannot use its numbers.
 int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
-                             double reach, const ode_last_step *last, int flags,
+                             const ode_reach *reach, const ode_last_step *last, int flags,
                              dContactGeom *contact, int skip);
 
 // ---- speculate.c

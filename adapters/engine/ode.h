@@ -199,6 +199,10 @@ ode_row_count sprag_ode_count_rows(dJointID joint); // getInfo1
 
 enum { ODE_ROWS_MAX = 6 }; // of a joint
 
+// dContactGeom.side1 of contacts that sprag's dCollide finds where geoms do not overlap. Negative
+// depths of other contacts touch, as in ODE.
+enum { ODE_SIDE_OF_GAP = -2 };
+
 typedef struct ode_rows {
     int count;
     dReal *J1, *J2;         // 6 a row

@@ -30,9 +30,6 @@ static double separation_speed(const sprag_contact *to, const ode_state *const s
     return dot3(to->frame[0], u);
 }
 
-// m, gap up to which a contact is reached.
-static const double REACHED = 1e-6;
-
 // m/s, by which bodies come nearer faster in a step in which nothing touches them: by a change of
 // their angular velocity, or of their linear one.
 static double gain_of(const sprag_body *bodies, const sprag_contact *contact, bool turning)
@@ -68,13 +65,13 @@ double sprag_ode_taken_by_stop(const sprag_body *bodies, const sprag_contact *co
     return w > 0 ? fmax(0, before + taken / w) : 0;
 }
 
-static double approach_of(const sprag_contact *to, ode_approach *approach, double step,
+static double approach_of(const sprag_contact *to, ode_approach *approach, bool ahead, double step,
                           double speed)
 {
     if (!approach) {
         return speed;
     }
-    if (to->gap > REACHED) {
+    if (ahead) {
         approach->now = sprag_ode_taken_by_stop(approach->body, to, step, speed, approach->before);
     }
     if (approach->before > 0) {
@@ -127,23 +124,26 @@ ode_setting sprag_ode_setting(dWorldID world, dReal step)
 
 static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
                            const sprag_surface *read, const ode_setting *setting,
-                           const ode_state *const state[2], ode_approach *gap)
+                           const ode_state *const state[2], ode_approach *gap, bool ahead)
 {
     int mode = surface->mode;
     double erp = positive(mode & dContactSoftERP ? surface->soft_erp : setting->erp);
     to->erp = isfinite(erp) ? erp : 0;
-    bool ahead = gap && to->gap > REACHED;
-    to->softening = ahead ? 0 : fmin(erp / ERP_FULL_SOFTENING, 1);
-    to->stiffness = ahead ? 0 : to->stiffness;
+    const bool hard = ahead && gap;
+    to->softening = hard ? 0 : fmin(erp / ERP_FULL_SOFTENING, 1);
+    to->stiffness = hard ? 0 : to->stiffness;
     double depth = positive(-to->gap - setting->surface_layer);
     double motion = read->velocity_normal;
     double rate = ahead ? -to->gap / setting->step : erp / setting->step * depth;
     to->bias = fmin(rate + motion, setting->correcting_velocity);
     to->compliance = read->compliance;
     if (mode & dContactBounce && surface->bounce_vel >= 0) {
-        double approach = approach_of(to, gap, setting->step, motion - separation_speed(to, state));
+        double speed = motion - separation_speed(to, state);
+        double approach = approach_of(to, gap, ahead, setting->step, speed);
         double rebound = surface->bounce * approach + motion;
-        if (!ahead && approach > surface->bounce_vel && rebound > to->bias) {
+        if (ahead && !gap && surface->bounce > 0 && fmax(0, approach) >= surface->bounce_vel) {
+            to->compliance = INFINITY; // no force: it rebounds by ODE's law, from an overlap
+        } else if (!ahead && approach > surface->bounce_vel && rebound > to->bias) {
             to->bias = rebound;
             to->rebounds = true;
             to->softening = 0; // it would reduce the rebound
@@ -180,6 +180,18 @@ static void limit_friction_of_crushed(sprag_friction *slide)
     }
 }
 
+// Across a gap nothing holds: friction that the normal force does not bound waits until the contact
+// is reached, in the next step. A body would stick to a wall that it passes.
+void sprag_ode_bound_friction_ahead(sprag_friction *friction)
+{
+    for (int axis = 0; axis < 2; axis++) {
+        if (friction->force[axis] || isinf(friction->coefficient[axis])) {
+            friction->coefficient[axis] = 0;
+            friction->force[axis] = false;
+        }
+    }
+}
+
 static const sprag_turning *copy_turning(const sprag_turning *turning, sprag_scratch *scratch)
 {
     sprag_turning *kept = SPRAG_TAKE(scratch, 1, sprag_turning);
@@ -199,6 +211,11 @@ static const ode_state *state_of(const ode_index *index, int i, dBodyID body, od
         sprag_ode_read_state(own, body);
     }
     return body ? own : NULL;
+}
+
+bool sprag_ode_is_gap(const dContactGeom *geom)
+{
+    return geom->depth < 0 && geom->side1 == ODE_SIDE_OF_GAP;
 }
 
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
@@ -226,13 +243,20 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
             to->arm[side][k] = geom->pos[k] - state[side]->position[k];
         }
     }
-    if (approach && to->gap > REACHED) {
+    const bool ahead =
+        stiffness && to->gap > 0 && (stiffness->speculative || sprag_ode_is_gap(geom));
+    if (ahead) {
         part_levers(to, joint, state, setting->step);
     }
     *surface_error = sprag_ode_pull_surface(to, surface, stiffness);
     sprag_surface read;
     sprag_ode_read_surface(&read, surface, setting->cfm);
-    set_normal_law(to, surface, &read, setting, state, approach);
+    set_normal_law(to, surface, &read, setting, state, approach, ahead);
+    if (ahead) {
+        sprag_ode_bound_friction_ahead(&read.slide);
+        sprag_ode_bound_friction_ahead(&read.turning.roll);
+        sprag_ode_bound_friction_ahead(&read.turning.spin);
+    }
     to->slide = read.slide;
     if (surface->mode & dContactRolling) {
         to->turning = copy_turning(&read.turning, scratch);

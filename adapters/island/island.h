@@ -26,7 +26,7 @@ enum {
 typedef struct ode_stiffness {
     double stiffness;   // N/m; 0: the world's ERP and CFM
     double dissipation; // s/m
-    bool speculative;   // a negative depth is a gap that closes within the step
+    bool speculative;   // any negative depth is a gap that may close within the step
     int arcs;           // 1: joints move their bodies on arcs, in islands that are not loaded too
 } ode_stiffness;
 
@@ -388,6 +388,12 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
                             const ode_stiffness *stiffness, const ode_index *index,
                             ode_approach *approach, sprag_scratch *scratch,
                             const char **surface_error);
+
+// Has sprag's dCollide found the contact where geoms do not overlap?
+bool sprag_ode_is_gap(const dContactGeom *geom);
+
+// Leaves the friction of a contact with a gap that the normal force bounds.
+void sprag_ode_bound_friction_ahead(sprag_friction *friction);
 
 // Appends the rows of one joint; returns their number. mending: of each row, from the warm start;
 // NULL: not wanted.

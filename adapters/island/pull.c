@@ -53,7 +53,9 @@ static void ask_joint(ode_problem *pulled, int j)
 {
     dJointID joint = pulled->island.joint[j];
     pulled->rows_of[j] = sprag_ode_joint_acts(joint) ? sprag_ode_count_rows(joint).rows : 0;
-    pulled->stock_rows += pulled->rows_of[j];
+    const bool gap = dJointGetType(joint) == dJointTypeContact &&
+                     sprag_ode_is_gap(sprag_ode_contact_geom(joint));
+    pulled->stock_rows += gap ? 0 : pulled->rows_of[j]; // ODE finds no contact there
 }
 
 enum { IS_CONTACT = -1 }; // in rows_of: a contact joint, whose rows have not been counted yet

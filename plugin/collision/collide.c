@@ -390,10 +390,12 @@ void collide_two(dGeomID a, dGeomID b, void *data, dNearCallback *callback)
 
 // ---- dCollide
 
-// Under stribeck.contacts=sprag: the most points of a pair, and the gap up to which geoms touch,
-// relative to the smaller one, so that faces that were placed on one another do.
+// Under stribeck.contacts=sprag: the most points of a pair, and, relative to the smaller geom, the
+// gap up to which geoms touch, so that faces that were placed on one another do, and that up to
+// which a contact stays that has opened. Smaller: a light part in a gripper is let go for a step
+// where a point opens, and tilts.
 enum { POINTS_MAX = 8 };
-static const double ROUNDING = 1e-9;
+static const double ROUNDING = 1e-9, GAPS = 0.005;
 
 static bool is_asked_pair(dGeomID a, dGeomID b)
 {
@@ -503,9 +505,10 @@ static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContac
     if (!d || d->busy) {
         return -1;
     }
-    double reach = all ? reach_of_pair(w, a, b) : ROUNDING * sprag_ode_size_of_smaller(a, b);
+    const double size = all ? 0 : sprag_ode_size_of_smaller(a, b);
+    ode_reach reach = {all ? reach_of_pair(w, a, b) : ROUNDING * size, GAPS * size};
     if (is_in_step_callback(__builtin_frame_address(0)) && is_asked_pair(a, b)) {
-        reach = fmax(reach, collide_now.asked_gap);
+        reach.touching = fmax(reach.touching, collide_now.asked_gap);
     }
     collide_begin(d);
     look_at_meshes(d, w);
@@ -516,11 +519,11 @@ static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContac
     ode_last_step last = {.length = w->statistics.step,
                           .normal = (const double(*)[3])normal,
                           .position = (const double(*)[3])position};
-    if (has_back(a) || has_back(b)) {
+    if (!all || has_back(a) || has_back(b)) {
         last.contacts =
             sprag_ode_warm_start_of_pair(w->warm_start, a, b, 2 * POINTS_MAX, normal, position);
     }
-    int count = sprag_ode_collide_within(d->geometry, &d->scratch, a, b, reach, &last, flags,
+    int count = sprag_ode_collide_within(d->geometry, &d->scratch, a, b, &reach, &last, flags,
                                          contact, skip);
     collide_end(d);
     return count;

@@ -185,7 +185,7 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
             break;
         }
     }
-    if (to->result == SPRAG_OK && pulled->approach) {
+    if (to->result == SPRAG_OK && settings_speculate(&c->world->settings)) {
         meet_touches(c->world, pulled, &options, scratch, &to->stats);
     }
     solve_file_offer(c->world, &pulled->problem, &options, to->result, &to->stats);

@@ -163,7 +163,7 @@ static void judge_contact(residue *r, const watched *w, double weight)
     double approach = fmax(-separating, 0);
 
     r->contacts++;
-    r->depth += c->depth;
+    r->depth += fmax(c->depth, 0);
     r->depth_max = fmax(r->depth_max, c->depth);
     r->cone += outside * outside;
     r->cone_max = fmax(r->cone_max, outside);

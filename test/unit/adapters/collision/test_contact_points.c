@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "contact_points.h"
+#include "ode.h"
 #include "suite.h"
 
 static sprag_scratch scratch;
@@ -11,7 +12,7 @@ static ode_points all;
 static void start(void)
 {
     sprag_scratch_reset(&scratch);
-    all = (ode_points){.scratch = &scratch, .reach = 0.25, .together = 0.125};
+    all = (ode_points){.scratch = &scratch, .reach = 0.25, .gaps = 0.25, .together = 0.125};
 }
 
 static void stop(void)
@@ -110,6 +111,52 @@ START_TEST(points_out_of_reach_are_left_out)
     add(2, 0, 0, NAN);
     add(2, 0, 0, -INFINITY);
     ck_assert_int_eq(all.count, 1);
+}
+END_TEST
+
+// Behind the points that touch are the least gaps that close or open in two steps of 0.125 s: the
+// first body turns at 4 rad/s about y, so at x the rate is -4 x.
+START_TEST(gaps_follow_the_points_that_touch)
+{
+    static const struct {
+        int most, count;
+        double gap[5];
+    } is[] = {{0, 2, {-0.5, 0.25}},
+              {2, 2, {-0.5, 0.25}},
+              {3, 3, {-0.5, 0.25, 0.5}},
+              {4, 4, {-0.5, 0.25, 0.5, 1}},
+              {9, 5, {-0.5, 0.25, 0.5, 1, 2}}};
+    dWorldID world = dWorldCreate();
+    const ode_last_step last = {.length = 0.125};
+    dGeomID geom[2] = {dCreateSphere(NULL, 1), dCreateSphere(NULL, 1)};
+    for (int side = 0; side < 2; side++) {
+        dGeomSetBody(geom[side], dBodyCreate(world));
+    }
+    dBodySetAngularVel(dGeomGetBody(geom[0]), 0, 4, 0);
+    for (int i = 0; i < COUNT(is); i++) {
+        start();
+        all.last = &last;
+        all.gaps = 4;
+        all.geom[0] = geom[0], all.geom[1] = geom[1];
+        add(2, 0, 0, 2); // in 0.25 s
+        add(0.5, 0, 0, -0.5);
+        add(-1, 0, 0, 1);    // opens
+        add(1, 1, 0, 1.125); // later
+        add(0.5, 1, 0, 0.5);
+        add(0, 1, 0, 0.25);
+        sprag_ode_touching_first(&all, is[i].most);
+        ck_assert_int_eq(all.count, is[i].count);
+        for (int k = 0; k < all.count; k++) {
+            dContactGeom contact;
+            ck_assert_double_eq(all.point[k].gap, is[i].gap[k]);
+            sprag_ode_put_point(&all, &all.point[k], &contact);
+            ck_assert_double_eq(contact.depth, k == 1 ? 0 : -is[i].gap[k]);
+            ck_assert_int_eq(contact.side1, k < 2 ? -1 : ODE_SIDE_OF_GAP);
+        }
+    }
+    dGeomDestroy(geom[0]);
+    dGeomDestroy(geom[1]);
+    dWorldDestroy(world);
 }
 END_TEST
 
@@ -267,11 +314,12 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("contact points");
-    ADD_TESTS_WITH(
-        suite, "all", start, stop, {points_together_are_one, 1}, {points_of_two_faces_are_two, 1},
-        {points_out_of_reach_are_left_out, 1}, {points_are_on_the_surface_asked_for, 1},
-        {outlines_are_corners, 1}, {bumps_are_kept, 1}, {flat_corners_are_left_out, 1},
-        {the_first_point_is_a_corner, 1}, {points_at_rest_keep_their_order, 1},
-        {the_deepest_and_outermost_are_kept, 1}, {shared_points_have_the_programs_number, 1});
+    ADD_TESTS_WITH(suite, "all", start, stop, {points_together_are_one, 1},
+                   {points_of_two_faces_are_two, 1}, {points_out_of_reach_are_left_out, 1},
+                   {points_are_on_the_surface_asked_for, 1}, {gaps_follow_the_points_that_touch, 1},
+                   {outlines_are_corners, 1}, {bumps_are_kept, 1}, {flat_corners_are_left_out, 1},
+                   {the_first_point_is_a_corner, 1}, {points_at_rest_keep_their_order, 1},
+                   {the_deepest_and_outermost_are_kept, 1},
+                   {shared_points_have_the_programs_number, 1});
     return run_suite(suite);
 }

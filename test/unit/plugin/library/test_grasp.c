@@ -16,12 +16,27 @@ static const struct carry {
     double mass, side, mu, squeeze; // kg, m, 1 or N of each contact, N of each finger
     bool force;                     // mu is one
     double step;                    // s
+    bool turns;                     // the last hinge turns the part over
 } carries[] = {
-    {2, 0.5, 0.06, 0.8, 30, false, 0.01},    {3, 9, 0.1, 1, 400, false, 0.01},
-    {4, 6.5, 0.09, 0.6, 300, false, 0.01},   {5, 5, 0.08, 0.5, 400, false, 0.01},
-    {5, 5, 0.08, 0.5, 400, false, 1.0 / 60}, {5, 2, 0.08, 40, 100, true, 0.001},
-    {6, 10, 0.12, 0.9, 600, false, 0.01},    {7, 4, 0.1, 0.6, 250, false, 0.01},
-    {7, 1, 0.06, 20, 40, true, 0.01},
+    {2, 0.5, 0.06, 0.8, 30, .step = 0.01},
+    {3, 9, 0.1, 1, 400, .step = 0.01},
+    {4, 6.5, 0.09, 0.6, 300, .step = 0.01},
+    {5, 5, 0.08, 0.5, 400, .step = 0.01},
+    {5, 5, 0.08, 0.5, 400, .step = 1.0 / 60},
+    {5, 2, 0.08, 40, 100, .force = true, .step = 0.001},
+    {6, 10, 0.12, 0.9, 600, .step = 0.01},
+    {7, 4, 0.1, 0.6, 250, .step = 0.01},
+    {7, 1, 0.06, 20, 40, .force = true, .step = 0.01},
+};
+
+static const struct carry turned[] = {
+    {2, 0.2, 0.06, 0.7, 5, .step = 0.01, .turns = true},
+    {3, 0.3, 0.06, 0.9, 6, .step = 0.01, .turns = true},
+    {3, 0.1, 0.06, 1, 4, .step = 0.01, .turns = true},
+    {4, 0.15, 0.06, 0.8, 5, .step = 0.01, .turns = true},
+    {4, 0.3, 0.06, 0.5, 12, .step = 1.0 / 60, .turns = true},
+    {5, 0.4, 0.06, 0.8, 10, .step = 1.0 / 60, .turns = true},
+    {7, 0.1, 0.06, 0.6, 5, .step = 0.01, .turns = true},
 };
 
 static const double arm_height = 2, link = 0.28; // m
@@ -48,7 +63,7 @@ static dBodyID add_part(arm *a, double mass, dVector3 sides, bool touches, doubl
     return body;
 }
 
-// Turns about z at its foot, and up and down at the others.
+// Turns about z at its foot, and up and down at the others; or about its length at the last one.
 static dBodyID add_links(arm *a)
 {
     dBodyID last = NULL;
@@ -58,7 +73,8 @@ static dBodyID add_links(arm *a)
         dJointID hinge = a->hinge[i] = dJointCreateHinge(a->r.world, 0);
         dJointAttach(hinge, body, last);
         dJointSetHingeAnchor(hinge, i * link, 0, arm_height);
-        dJointSetHingeAxis(hinge, 0, i > 0, i == 0);
+        const bool over = a->c->turns && i == a->c->hinges - 1;
+        dJointSetHingeAxis(hinge, over, i > 0 && !over, i == 0);
         dJointSetHingeParam(hinge, dParamFMax, 500);
         last = body;
     }
@@ -94,7 +110,8 @@ static void open_arm(arm *a, const struct carry *c, const char *options)
 static void move_arm(arm *a, double t)
 {
     for (int i = 0; i < a->c->hinges; i++) {
-        const double far = (i % 2 ? -0.5 : 0.5) / (1 + 0.25 * a->c->hinges);
+        const bool over = a->c->turns && i == a->c->hinges - 1;
+        const double far = over ? M_PI / 2 : (i % 2 ? -0.5 : 0.5) / (1 + 0.25 * a->c->hinges);
         const double goal = t < 0.5 ? 0 : far * (1 - cos(2 * (t - 0.5)));
         const double speed = 10 * (goal - dJointGetHingeAngle(a->hinge[i]));
         dJointSetHingeParam(a->hinge[i], dParamVel, fmax(-2, fmin(2, speed)));
@@ -124,6 +141,32 @@ START_TEST(what_an_arm_carries_does_not_slip)
             memcpy(before, at, sizeof before);
         }
         ck_assert_double_lt(hypot(at[0] - before[0], at[1] - before[1]), 1e-4);
+    }
+    close_rig(&a.r);
+}
+END_TEST
+
+// A light part is pressed so hard that it would tilt by the next step about the points that stay,
+// where one opens by a micrometre.
+START_TEST(what_a_wrist_turns_over_does_not_tilt)
+{
+    arm a;
+    double before[2] = {0}, at[2];
+    open_arm(&a, &turned[_i / EFFORTS], efforts[_i % EFFORTS]);
+    for (double t = 0; t < 4; t += a.r.step) {
+        move_arm(&a, t);
+        step_rig(&a.r);
+        part_in_finger(&a, at);
+        if (t < 0.4) {
+            memcpy(before, at, sizeof before);
+        }
+        const dReal *R = dBodyGetRotation(a.part), *finger = dBodyGetRotation(a.finger[0]);
+        double along = 0; // of the normals of the faces
+        for (int k = 0; k < 3; k++) {
+            along += R[4 * k + 1] * finger[4 * k + 1];
+        }
+        ck_assert_double_lt(hypot(at[0] - before[0], at[1] - before[1]), 1e-4);
+        ck_assert_double_lt(acos(fmin(1, along)), 1e-3);
     }
     close_rig(&a.r);
 }
@@ -175,6 +218,7 @@ int main(void)
     Suite *suite = suite_create("grasp");
     ADD_TESTS_WITH(suite, "all", setup, dCloseODE,
                    {what_an_arm_carries_does_not_slip, EFFORTS * COUNT(carries)},
+                   {what_a_wrist_turns_over_does_not_tilt, EFFORTS * COUNT(turned)},
                    {crates_on_a_plate_that_turns_freely_stay, EFFORTS * COUNT(plates)});
     return run_suite(suite);
 }

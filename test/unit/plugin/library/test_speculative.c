@@ -18,6 +18,7 @@ typedef struct scene {
     dSpaceID space;
     dJointGroupID contacts;
     double friction, bounce;
+    bool force;               // the friction is one
     dJointFeedback *feedback; // of contacts; NULL: none
     int gaps;                 // contacts with a negative depth, of the last step
 } scene;
@@ -58,10 +59,10 @@ static void touch(void *data, dGeomID a, dGeomID b)
     dContact contact[8];
     int n = dCollide(a, b, 8, &contact[0].geom, sizeof *contact);
     for (int i = 0; i < n; i++) {
-        contact[i].surface =
-            (dSurfaceParameters){.mode = dContactApprox1 | (s->bounce > 0 ? dContactBounce : 0),
-                                 .mu = s->friction,
-                                 .bounce = s->bounce};
+        contact[i].surface = (dSurfaceParameters){.mode = (s->force ? 0 : dContactApprox1) |
+                                                          (s->bounce > 0 ? dContactBounce : 0),
+                                                  .mu = s->friction,
+                                                  .bounce = s->bounce};
         s->gaps += contact[i].geom.depth < 0;
         dJointID joint = dJointCreateContact(s->world, s->contacts, &contact[i]);
         dJointAttach(joint, dGeomGetBody(a), dGeomGetBody(b));
@@ -394,6 +395,25 @@ START_TEST(pucks_pass_walls)
 }
 END_TEST
 
+// It falls beside one that would hold it by a force, or for ever, if they touched.
+START_TEST(walls_hold_nothing_across_a_gap)
+{
+    static const double apart[] = {1e-3, 1e-5, 1e-6}, friction[] = {5, dInfinity};
+    scene s = open_scene(speculative, 9.81);
+    s.force = _i / 6;
+    s.friction = friction[_i / 3 % 2];
+    dGeomSetPosition(dCreateBox(s.space, 20, 1, 20), 5, 0.6 + apart[_i % 3], 0);
+    dBodyID puck = add(&s, dCreateBox(s.space, 0.2, 0.2, 0.1), 0, 0, 0);
+    dBodySetLinearVel(puck, 3, 0, 0);
+    for (int i = 0; i < 100; i++) {
+        step(&s, 0.01);
+    }
+    ck_assert_double_eq_tol(dBodyGetPosition(puck)[0], 3, 1e-6);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(puck)[2], -9.81, 1e-6);
+    close_scene(&s);
+}
+END_TEST
+
 typedef enum ground { FLUSH, LONG, MESH } ground;
 
 // A ball rolls over 100 boxes of 0.5 m, or over as much of something flat.
@@ -688,9 +708,10 @@ int main(void)
         {turning_boxes_rebound_with_their_energy, 1}, {slanting_impacts_act_at_the_touch, 4},
         {balls_never_pass_a_spinning_rod, 3}, {a_turning_spike_takes_a_ball_along, 2},
         {marbles_never_pass_a_mesh, 4}, {tilted_boxes_fall_flat, 2}, {pucks_pass_walls, 3},
-        {steps_up_are_met, 3}, {a_negative_depth_is_no_gap_without_the_option, 1},
-        {contacts_may_act_on_other_bodies, 1}, {geoms_may_change_between_calls, 8},
-        {geoms_may_be_destroyed_before_the_step, 4}, {all_pairs_of_ode_are_offered, 8});
+        {walls_hold_nothing_across_a_gap, 12}, {steps_up_are_met, 3},
+        {a_negative_depth_is_no_gap_without_the_option, 1}, {contacts_may_act_on_other_bodies, 1},
+        {geoms_may_change_between_calls, 8}, {geoms_may_be_destroyed_before_the_step, 4},
+        {all_pairs_of_ode_are_offered, 8});
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, flat_ground_has_no_bumps, FLUSH, MESH + 1);
     return run_suite(suite);

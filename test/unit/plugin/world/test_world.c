@@ -495,7 +495,7 @@ START_TEST(towers_rock_as_one_block)
 {
     static const int sizes[] = {3, 5};
     const int n = sizes[_i];
-    const double h = 0.001, side = 0.3, lean = 0.03, a = atan(1.0 / n);
+    const double h = 0.0005, side = 0.3, lean = 0.03, a = atan(1.0 / n);
     const double rate = sqrt(3 * 9.81 / (2 * side * hypot(1, n))); // 1/s, that it falls with
     const double landing = acosh(1 / (1 - lean / a)) / rate, rest = n * 9.81 * n * side / 2;
     wall w = open_wall();
