@@ -7,13 +7,16 @@
 
 #include "linalg.h"
 
+// Less of a direction along the surface than this share is rounding: it lies along the normal.
+static const double least_along = 1e-6;
+
 void sprag_contact_frame(const double normal[3], const double direction[3], double frame[3][3])
 {
     double along[3];
     memcpy(frame[0], normal, sizeof frame[0]);
     memcpy(along, direction, sizeof along);
     add_scaled(along, -dot3(direction, normal), normal, 3);
-    if (!normalise3(along)) {
+    if (!(norm3(along) > least_along * norm3(direction)) || !normalise3(along)) {
         int least = fabs(normal[0]) < fabs(normal[1]) ? 0 : 1;
         least = fabs(normal[2]) < fabs(normal[least]) ? 2 : least;
         const double axis[3] = {least == 0, least == 1, least == 2};
