@@ -197,8 +197,7 @@ bool sprag_chart_choose(const sprag_general_problem *p, sprag_chart *chart, spra
     if (scratch->failed) {
         return false;
     }
-    chart->in_order = take_in_order(p, chart);
-    if (chart->in_order) {
+    if (take_in_order(p, chart)) {
         return true;
     }
     int *work = SPRAG_TAKE(scratch, 3 * (size_t)nv, int);
@@ -215,39 +214,7 @@ bool sprag_chart_choose(const sprag_general_problem *p, sprag_chart *chart, spra
     return true;
 }
 
-// Copies mass blocks and Jacobian rows of velocities that take_in_order has accepted.
-static void copy_in_order(const sprag_general_problem *p, const sprag_chart *chart,
-                          sprag_space6 *space)
-{
-    size_t nv = (size_t)p->velocities, size = sizeof *p->mass;
-    for (int node = 0; node < chart->nodes; node++) {
-        size_t first = 6 * (size_t)node, count = nv - first < 6 ? nv - first : 6;
-        for (size_t i = 0; i < count; i++) {
-            memcpy(space->mass[node] + 6 * i, p->mass + (first + i) * nv + first, count * size);
-        }
-        for (size_t i = count; i < 6; i++) {
-            space->mass[node][7 * i] = 1; // places without a velocity
-        }
-    }
-    for (int c = 0; c < p->contacts; c++) {
-        sprag_stencil *stencil = &space->point[c];
-        for (int side = 0; side < 2; side++) {
-            int node = stencil->node[side] = chart->node[c][side];
-            size_t first = 6 * (size_t)node;
-            for (int k = 0; node != SPRAG_NOWHERE && k < 3; k++) {
-                const double *row = sprag_jacobian_row(p, c, k) + first;
-                if (nv - first >= 6) {
-                    memcpy(stencil->jacobian[side][k], row, 6 * size);
-                } else {
-                    memset(stencil->jacobian[side][k], 0, 6 * size);
-                    memcpy(stencil->jacobian[side][k], row, (nv - first) * size);
-                }
-            }
-        }
-    }
-}
-
-// Copies mass blocks and Jacobian rows of velocities in any order. velocity: for each place the
+// Copies mass blocks and Jacobian rows. velocity: for each place the
 // index of its velocity + 1; 0: no velocity.
 static void copy_by_place(const sprag_general_problem *p, const sprag_chart *chart,
                           const int *velocity, sprag_space6 *space)
@@ -284,10 +251,6 @@ static sprag_result take_bodies(const sprag_general_problem *p, const sprag_char
     sprag_space6 *space = SPRAG_TAKE(scratch, 1, sprag_space6);
     if (!space || sprag_space6_take(space, system, chart->nodes, scratch) != SPRAG_OK) {
         return SPRAG_NO_MEMORY;
-    }
-    if (chart->in_order) {
-        copy_in_order(p, chart, space);
-        return SPRAG_OK;
     }
     int *velocity = SPRAG_TAKE(scratch, 6 * (size_t)chart->nodes, int);
     if (!velocity) {

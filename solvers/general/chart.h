@@ -10,7 +10,6 @@
 typedef struct sprag_chart {
     int *place;     // velocity -> place in the system
     int nodes;      // 0: dense, places are the indices of the velocities
-    bool in_order;  // the same in nodes: place[i] == i
     int (*node)[2]; // contact -> nodes that it acts on
 } sprag_chart;
 
