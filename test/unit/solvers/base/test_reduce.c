@@ -124,6 +124,30 @@ START_TEST(kinds_are_apart)
 }
 END_TEST
 
+// Kinds of several sizes, which come in any order: each is reduced as if it were alone.
+START_TEST(kinds_do_not_mix)
+{
+    static set alone, all;
+    static sprag_contact right[ROOM];
+    const int side[] = {12, 15, 13};
+    int count = 0;
+    memset(&all, 0, sizeof all);
+    for (int i = 0; i < 3; i++) {
+        memset(&alone, 0, sizeof alone);
+        add_grid(&alone, 3 * _i + i, SPRAG_STATIC, side[i]);
+        add_grid(&all, 3 * _i + i, SPRAG_STATIC, side[i]);
+        reduce(&alone);
+        memcpy(right + count, alone.contact, (size_t)alone.left * sizeof *right);
+        count += alone.left;
+        sprag_scratch_free(&alone.scratch);
+    }
+    reduce(&all);
+    ck_assert_int_eq(all.left, count);
+    ck_assert_mem_eq(all.contact, right, (size_t)count * sizeof *right);
+    sprag_scratch_free(&all.scratch);
+}
+END_TEST
+
 START_TEST(rolling_friction_is_of_the_surface)
 {
     static set s;
@@ -213,7 +237,8 @@ int main(void)
     Suite *suite = suite_create("reduce");
     ADD_TESTS(suite, "all", {ordinary_numbers_stay, 1}, {the_outline_and_the_deepest_stay, 1},
               {those_that_stay_stand_for_the_others, 1}, {kinds_are_apart, 1},
-              {rolling_friction_is_of_the_surface, 1}, {copies_count_once, 1},
-              {a_few_bodies_have_some_thousands, 1}, {a_body_may_have_a_hundred, 1});
+              {kinds_do_not_mix, 8}, {rolling_friction_is_of_the_surface, 1},
+              {copies_count_once, 1}, {a_few_bodies_have_some_thousands, 1},
+              {a_body_may_have_a_hundred, 1});
     return run_suite(suite);
 }
