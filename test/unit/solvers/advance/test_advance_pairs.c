@@ -186,16 +186,17 @@ START_TEST(gaps_of_triangles_are_work)
 }
 END_TEST
 
-// Each triangle of the one touches all of the other. The two touch in a few points, and once.
+// Each triangle of the one touches all of the other. The two touch in a few points, and once; front
+// to front, and back to back, which do not cross.
 START_TEST(two_meshes_touch_in_a_few_points)
 {
     static sheet lower, upper;
     const double inertia[3] = {1, 1, 1};
     scene *s = open_scene(0.5);
-    add_sheet(s, SPRAG_STATIC, false, &lower);
+    add_sheet(s, SPRAG_STATIC, _i, &lower);
     sprag_mover *body = add_body(s, 1, inertia, 0, 0, EPSILON / 2, box_of(1, 1, 1));
     s->colliders--;
-    add_sheet(s, 0, true, &upper);
+    add_sheet(s, 0, !_i, &upper);
     add_pairs(s, SPRAG_PAIR_ACCEPTED);
     body->force[0] = 0.4 * G;
     for (int i = 0; i < 20; i++) {
@@ -255,6 +256,49 @@ START_TEST(thin_walls_are_left_by_the_front)
 }
 END_TEST
 
+// The triangles of a box whose lower face is below a floor's by less than two epsilon: that face
+// and the floor's are back to back, and do not hold the box, whichever mesh moves.
+START_TEST(what_is_hardly_through_comes_out)
+{
+    static const int corner[12][3] = {{0, 2, 1}, {1, 2, 3}, {4, 5, 6}, {5, 7, 6},
+                                      {0, 1, 4}, {1, 5, 4}, {2, 6, 3}, {3, 6, 7},
+                                      {0, 4, 2}, {2, 4, 6}, {1, 3, 5}, {3, 7, 5}};
+    static const double floor[2][3][3] = {{{-1, -1, 0}, {1, -1, 0}, {-1, 1.1, 0}},
+                                          {{1, -1, 0}, {1, 1, 0}, {-1, 1.1, 0}}};
+    static double vertex[14][3][3], normal[14][2][3];
+    static sprag_polytope triangle[14];
+    static const int box, ground;
+    const double half = 0.1, inertia[3] = {0.01, 0.01, 0.01}, force = 1;
+    scene *s = open_scene(0);
+    for (int b = 0; b < 2; b++) { // the box moves up, or the floor down
+        if (b == _i) {
+            add_body(s, 1, inertia, 0, 0, b == 0 ? half - 0.8 * EPSILON : 0, box_of(1, 1, 1));
+            s->colliders--;
+        }
+        for (int i = b == 0 ? 0 : 12; i < (b == 0 ? 12 : 14); i++) {
+            for (int k = 0; k < 3; k++) {
+                const int c = b == 0 ? corner[i][k] : 0;
+                const double at[3] = {c & 1 ? half : -half, c & 2 ? half : -half,
+                                      c & 4 ? half : -half};
+                memcpy(vertex[i][k], b == 0 ? at : floor[i - 12][k], sizeof at);
+            }
+            triangle[i] = sprag_triangle_make((const double(*)[3])vertex[i], normal[i]);
+            sprag_collider *c =
+                add_collider(s, b == _i ? 0 : SPRAG_STATIC,
+                             (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = &triangle[i]});
+            c->mesh = b == 0 ? &box : &ground;
+            c->mount.position[2] = b == 0 && b != _i ? half - 0.8 * EPSILON : 0;
+        }
+    }
+    s->body[0].force[2] = _i == 0 ? force : -force;
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    run(s, 20);
+    const double time = 20 * STEP, went = s->body[0].pose.position[2] - (_i == 0 ? half : 0);
+    ck_assert_double_eq_tol(_i == 0 ? went : -went, force * time * time / 2, 2e-3);
+    close_scene(s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("advance_pairs");
@@ -262,7 +306,7 @@ int main(void)
               {unasked_pairs_pass, 1}, {is_asked_at_the_touch, COUNT(falls)},
               {only_friction_against_turning_has_rows, 4});
     ADD_TESTS(suite, "faces", {rounding_chooses_no_face, 2}, {boxes_slide_over_seams, 4},
-              {two_meshes_touch_in_a_few_points, 1}, {gaps_of_triangles_are_work, 1},
-              {thin_walls_are_left_by_the_front, 2});
+              {two_meshes_touch_in_a_few_points, 2}, {gaps_of_triangles_are_work, 1},
+              {thin_walls_are_left_by_the_front, 2}, {what_is_hardly_through_comes_out, 2});
     return run_suite(suite);
 }
