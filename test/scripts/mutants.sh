@@ -258,15 +258,14 @@ choose_tests() {
 
 # The test that kills the mutant of this source, or nothing.
 killer() {
-    local rank cost test targets built=''
+    local rank cost test built=''
     choose_tests "$1" >"$work/chosen"
     while read -r -u4 rank cost test; do
-        if [ "$built" != "$rank" ]; then
-            targets='all tests'
-            [ "$rank" = 0 ] || targets=$(awk -v rank="$rank" '$1 == rank { print $3 }' "$work/chosen")
-            # shellcheck disable=SC2086 # a list
-            build_targets $targets || { echo build && return; }
-            built=$rank
+        if [ "$rank" != 0 ]; then
+            build_targets "$test" || { echo build && return; }
+        elif [ -z "$built" ]; then
+            build_targets all tests || { echo build && return; }
+            built=1
         fi
         passes "$cost" "$test" || { echo "$test" && return; }
     done 4<"$work/chosen"
@@ -287,8 +286,11 @@ if [ ! -e "$build/build.ninja" ]; then
     launcher=$(command -v ccache || true)
     cmake -G Ninja -S "$clone" -B "$build" ${launcher:+-DCMAKE_C_COMPILER_LAUNCHER=ccache} >"$work/build.log"
 fi
-build_targets all tests
-[ -s "$work/costs" ] || measure_tests
+build_targets all bits
+if [ ! -s "$work/costs" ]; then
+    build_targets all tests
+    measure_tests
+fi
 cd "$clone"
 # The costs may be those of other sources.
 if grep -q ' bits$' "$work/costs" && ! passes 100 bits; then
