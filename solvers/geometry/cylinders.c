@@ -222,29 +222,24 @@ static void set_hull(const sprag_core *core, int side, const sprag_pair_vertex *
     }
 }
 
-// Drops a vertex that is not active, so that there is room for one more. For a cap's slab, which
-// names no vertices, the vertex farthest from the slab is dropped.
-static void make_room(sprag_slab_hull *h, const sprag_slab_feature *active, const double n[3],
-                      double sign)
+static bool is_active(const sprag_slab_feature *active, int vertex)
+{
+    bool picked = false;
+    for (int k = 0; k < active->count; k++) {
+        picked |= active->pick[k] == vertex;
+    }
+    return picked;
+}
+
+// Drops the first vertex that is not active, so that there is room for one more.
+static void make_room(sprag_slab_hull *h, const sprag_slab_feature *active)
 {
     if (h->count < SPRAG_SLAB_VERTICES) {
         return;
     }
     int dropped = 0;
-    for (int i = 1; i < h->count; i++) {
-        if (sign * dot3(n, h->at[i]) > sign * dot3(n, h->at[dropped])) {
-            dropped = i;
-        }
-    }
-    for (int i = 0; active->count && i < h->count; i++) {
-        bool used = false;
-        for (int k = 0; k < active->count; k++) {
-            used |= active->pick[k] == i;
-        }
-        if (!used) {
-            dropped = i;
-            break;
-        }
+    while (is_active(active, dropped)) { // fewer are active than there are
+        dropped++;
     }
     h->count--;
     memmove(h->at[dropped], h->at[h->count], sizeof h->at[0]);
@@ -282,7 +277,7 @@ void sprag_cylinders_separate(const sprag_core core[2], const sprag_pair_vertex 
             }
             if (!known && best.height - bound > 4 * DBL_EPSILON * size) {
                 found->closed = false;
-                make_room(&hull[side], &best.feature[side], best.normal, side ? -1 : 1);
+                make_room(&hull[side], &best.feature[side]);
                 add_vertex(&core[side], &hull[side], v.id[side], v.point[side]);
             }
         }
