@@ -1,5 +1,7 @@
 // A recording in memory: its figures against those of the run itself, and the frames that it keeps.
 #define _GNU_SOURCE 1
+#include <time.h>
+
 #include "film.h"
 #include "film_scene.h"
 #include "fnv.h"
@@ -38,6 +40,7 @@ START_TEST(figures_are_those_of_the_run)
     ck_assert_int_eq(w->steps, FILM_STEPS);
     ck_assert_int_eq(w->frames, 0);
     ck_assert_str_eq(w->method, "stribeck");
+    double cpu = 0;
     ck_assert(w->hash == hash);
     for (int k = 0; k < FILM_STEPS; k++) {
         const film_truth *truth = &filmed.truth[k];
@@ -51,7 +54,9 @@ START_TEST(figures_are_those_of_the_run)
         ck_assert_double_eq_tol(s->mean_depth, truth->mean_depth, 1e-6 * truth->depth);
         ck_assert_double_eq(s->slip, slip[k]);
         ck_assert(s->cpu > 0 && s->residual >= 0 && s->iterations >= 0 && s->fallbacks == 0);
+        cpu += s->cpu;
     }
+    ck_assert_double_le(cpu, (double)clock() / CLOCKS_PER_SEC); // this process made all steps
     ck_assert(isnan(f.world[1].step[0].joint_gap));
     ck_assert_double_eq(f.world[1].step[0].depth, 0);
     film_free(&f);
