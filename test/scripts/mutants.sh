@@ -220,16 +220,16 @@ passes() { # SECONDS TEST
 # Lines with the tests of this source's folder, and of the plugin's methods that step it.
 related() {
     local plugin
-    (cd "$clone/test/unit/$(dirname "$1")" 2>/dev/null && ls test_*.c | sed 's/\.c$//') || true
+    (cd "$clone/test/unit/$(dirname "$1")" 2>/dev/null && ls | sed -n 's/^\(test_.*\)\.c$/\1/p; s/^test_\(.*\)\.sh$/\1/p') || true
     case $(dirname "$1") in
     solvers/compliant | solvers/ess) plugin='test_(method_ess.*|bounces|stiffness|linearize)' ;;
     */frame | solvers/advance | solvers/toi) plugin='test_(method_advance.*|method_ess.*|spin|swings)' ;;
     solvers/geometry) plugin='test_(geoms|collide|speculative|method_advance)' ;;
     adapters/collision) plugin='test_(collide|speculative|contact_source|meshes|record|method_advance)' ;;
     plugin/collision) plugin='test_(collide|contact_source|speculative)' ;;
-    plugin/report) plugin='test_record.*' ;;
+    plugin/report) plugin='test_record.*|reports' ;;
     plugin/record) plugin='test_(csv|export|film)' ;;
-    plugin/command | plugin/compare) plugin='test_(say|yardstick|compare)' ;;
+    plugin/command | plugin/compare) plugin='test_(say|yardstick|compare)|refusals|output' ;;
     plugin/base | plugin/world) plugin='test_(report|world|memory)' ;;
     adapters/engine) plugin='test_(step|world|memory|preload)' ;;
     *) plugin='test_(step|linearize|stiffness|surface|spin|swings|speculative|many_contacts|loads|random)' ;;
@@ -258,15 +258,16 @@ choose_tests() {
 
 # The test that kills the mutant of this source, or nothing.
 killer() {
-    local rank cost test built=''
+    local rank cost test targets built=''
     choose_tests "$1" >"$work/chosen"
     while read -r -u4 rank cost test; do
-        if [ "$rank" != 0 ]; then
-            build_targets "$test" || { echo build && return; }
-        elif [ -z "$built" ]; then
-            build_targets all tests || { echo build && return; }
-            built=1
+        targets='all tests'
+        if [ "$rank" != 0 ] && [[ $test =~ ^(bits$|test_) ]]; then
+            targets=$test
         fi
+        # shellcheck disable=SC2086 # a list
+        [ "$targets" = "$built" ] || build_targets $targets || { echo build && return; }
+        built=$targets
         passes "$cost" "$test" || { echo "$test" && return; }
     done 4<"$work/chosen"
 }
