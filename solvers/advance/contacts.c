@@ -73,6 +73,15 @@ static double yield_of(const advance_run *run, const sprag_contact *contact,
     return contact->guess[0] > 0 && isfinite(yield) ? yield * contact->guess[0] * step * step : 0;
 }
 
+// Is the dip of a point left to the projection of a coarse plan? That has no friction, and takes
+// what rests on a body that swings a little farther in each sub-step. So what settles makes up by
+// its velocities for dips that throw nothing higher than epsilon.
+static bool ignores_dip(const advance_run *run, const advance_point *point, double step)
+{
+    const double fastest = sqrt(2 * run->acceleration * run->options->epsilon);
+    return run->attempt.ignore_dips && !(run->settling && point->dip <= fastest * step);
+}
+
 // m/s, least normal velocity at the end of the sub-step: the gap goes down to the target within the
 // sub-step, but for the dip of the curved motion. Of a gap below the target only what the contact
 // has yielded is made up for: a velocity for the rest, which projection.c opens, would
@@ -91,7 +100,7 @@ static double bias_of(const advance_run *run, const advance_point *point,
     }
     const bool pushed = advance_is_pushed(run, point);
     missing = pushed ? 0 : missing;
-    missing += run->attempt.ignore_dips && !pushed ? 0 : point->dip;
+    missing += ignores_dip(run, point, step) && !pushed ? 0 : point->dip;
     // A dip is not made up for within a sub-step shorter than the shortest: that would take
     // a large velocity. Error control may make all sub-steps that short.
     double shortest = advance_is_controlled(run) ? 1 : run->options->shortest;
