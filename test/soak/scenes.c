@@ -44,11 +44,21 @@ static void watch_begin(watch *w, const sprag_scene *scene)
     }
 }
 
+// m/s; no point of the body is faster. A box that two points hold spins about the line through
+// them, and hardly moves its centre.
+static double largest_speed(dBodyID body)
+{
+    dReal box[6]; // about the centre
+    dGeomGetAABB(dBodyGetFirstGeom(body), box);
+    const dVector3 size = {box[1] - box[0], box[3] - box[2], box[5] - box[4]};
+    return dCalcVectorLength3(dBodyGetLinearVel(body)) +
+           dCalcVectorLength3(dBodyGetAngularVel(body)) * dCalcVectorLength3(size) / 2;
+}
+
 static void watch_step(watch *w, const sprag_scene *scene)
 {
     for (int i = 0; i < scene->bodies; i++) {
-        const dReal *v = dBodyGetLinearVel(scene->body[i]);
-        w->rests[i] &= dCalcVectorLength3(v) < resting_speed;
+        w->rests[i] &= largest_speed(scene->body[i]) < resting_speed;
     }
 }
 
