@@ -188,14 +188,11 @@ double body_radius(dBodyID body)
     return radius;
 }
 
-bool body_outruns(body_state *b)
+double body_way(const body_state *b)
 {
     double turned =
         fmin(b->mover.turn, 2) - fmin(b->turn, 2); // a point moves by at most the diameter
-    double distance = b->mover.path + (turned > 0 ? turned * body_radius(b->id) : 0);
-    const bool outruns = distance > b->reach;
-    b->reach = outruns ? distance : b->reach;
-    return outruns;
+    return b->mover.path + (turned > 0 ? turned * body_radius(b->id) : 0);
 }
 
 void step_restore(const step *s)

@@ -30,6 +30,7 @@ typedef struct body_state {
     int local;         // index in its group
     double radius;     // m, of its shapes about its centre
     sprag_mover mover; // at the end of the group's frame
+    double sought;     // m, the reach that pairs were searched for by
     // by callbacks.c:
     double before_rows[6]; // N, N m, accumulators before joints are asked for rows
     double given[6];       // m/s, rad/s, velocity that a callback within the step has set: it holds
@@ -125,9 +126,7 @@ bool body_kick_of_torque(const body_state *b, dReal step, double W[9]);
 
 double body_radius(dBodyID body); // m, about its centre, of all its geoms
 
-// Has a body moved farther than pairs were searched for? Then that is its reach. Joints and impacts
-// make bodies faster.
-bool body_outruns(body_state *b);
+double body_way(const body_state *b); // m, by which it has moved: more than its reach, if it outran
 
 void step_restore(const step *s);       // puts bodies where they started
 void step_return_forces(const step *s); // puts their forces back, for a step that is not taken
@@ -142,7 +141,7 @@ bool step_pull_answers(step *s); // contact joints of the program; false: no mem
 // Pairs, and the groups that they unite islands to. false: no memory.
 bool step_find_pairs(step *s);
 
-// Have bodies, with reaches that have grown since, pairs that were not found? They are put where
+// Have bodies, with the reaches that they have now, pairs that were not found? They are put where
 // they started.
 bool step_meets_more(step *s);
 

@@ -52,22 +52,30 @@ static method method_of(const ode_advance *a, int attempt, double left)
     return m;
 }
 
-// Has a body moved farther than pairs were searched for, to where there are others? Then pairs are
-// to be searched for farther away.
+// Has a body moved farther than pairs were searched for, and has the group, by the ways of all its
+// bodies, pairs that were not found? Then pairs are to be searched for farther away. Joints and
+// impacts make bodies faster.
 static bool outruns(const group *g)
 {
     bool farther = false;
     for (int i = 0; i < g->frame.bodies; i++) {
         g->state[i]->mover = g->body[i];
-        farther |= body_outruns(g->state[i]);
+        farther |= body_way(g->state[i]) > g->state[i]->reach;
     }
-    if (!farther || !step_meets_more(g->s)) {
+    if (!farther) {
         return false;
     }
     for (int i = 0; i < g->frame.bodies; i++) {
-        g->state[i]->reach *= frame_reach_growth;
+        body_state *b = g->state[i];
+        b->sought = b->reach;
+        b->reach = body_way(b);
     }
-    return true;
+    const bool more = step_meets_more(g->s);
+    for (int i = 0; i < g->frame.bodies; i++) {
+        body_state *b = g->state[i];
+        b->reach = fmax(b->reach, b->sought) * (more ? frame_reach_growth : 1);
+    }
+    return more;
 }
 
 static void advance_group(step *s, const members *m, int leader, const method *by, bool *again)

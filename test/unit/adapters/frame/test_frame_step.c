@@ -124,6 +124,23 @@ START_TEST(fast_bodies_restart_where_others_are)
 }
 END_TEST
 
+// A ball beside the heavy one is in its group, so that pairs of it were searched for as if it were
+// as fast. It does not move, and the light ball, which flies twice as far as was searched, comes no
+// nearer to it than its own way.
+START_TEST(fast_bodies_do_not_restart_where_others_might_have_been)
+{
+    open_scene(0);
+    add_ball(100, -0.21, 10);
+    dBodyID hit = add_ball(1, 0, 0), beside = add_ball(1, -0.52, 0);
+    dBodySetPosition(beside, -0.52, 0.34, 0);
+    take_step();
+    ck_assert_int_eq(restarts, 0);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(hit)[0], 2 * 100 / 101.0 * 10, 1e-4);
+    ck_assert_double_eq(dBodyGetPosition(beside)[0], -0.52);
+    close_scene();
+}
+END_TEST
+
 // A row of balls, of which each attempt finds one more, that the last one hits and sends farther
 // than was searched. A ball that is far from them moves on.
 START_TEST(bodies_that_come_farther_each_time_stand_still)
@@ -148,6 +165,7 @@ int main(void)
 {
     Suite *suite = suite_create("frame_step");
     ADD_TESTS(suite, "attempts", {fast_bodies_restart_where_others_are, 2},
+              {fast_bodies_do_not_restart_where_others_might_have_been, 1},
               {bodies_that_come_farther_each_time_stand_still, 1});
     return run_suite(suite);
 }
