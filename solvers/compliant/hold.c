@@ -172,6 +172,7 @@ static void find_kept(const compliant_run *run, int guard, int first, const comp
 typedef struct limits {
     double touch, reach;     // m, gap; of points that are kept
     double most, kept_speed; // m/s, of approach and separation; of points that are kept
+    double settles;          // m/s, of separation: of points that stay within the touch distance
 } limits;
 
 // Adds the points of a pair that hold. kept: the first that it keeps.
@@ -182,6 +183,7 @@ static void add_points(const solve *s, int guard, int kept, const limits *limits
     const sprag_surface *surface = compliant_surface(run, guard);
     const compliant_law *law = &run->guards.law[guard];
     const int first = held->points;
+    const bool bounces = compliant_rebounds(run, guard);
     compliant_contact c;
     bool rates = false, is_kept[SPRAG_MANIFOLD_MAX];
     compliant_find_points(run, s->x, guard, limits->reach, &c);
@@ -206,8 +208,10 @@ static void add_points(const solve *s, int guard, int kept, const limits *limits
         }
         double wanted = fmin(law->recovery * c.depth[i], run->frame->recovery_speed);
         to->bias = wanted + surface->velocity_normal;
-        double most = is_kept[i] ? limits->kept_speed : limits->most;
-        if (fabs(u[0] - surface->velocity_normal) > most + 2 * fabs(wanted)) {
+        const double most = is_kept[i] ? limits->kept_speed : limits->most;
+        const double apart = u[0] - surface->velocity_normal;
+        const double apart_most = bounces ? most : fmax(most, limits->settles);
+        if (apart < -most - 2 * fabs(wanted) || apart > apart_most + 2 * fabs(wanted)) {
             continue;
         }
         rates = rates || moves(s, to, u);
@@ -224,7 +228,9 @@ static void add_points(const solve *s, int guard, int kept, const limits *limits
 
 // all: of all pairs, at an event; else of those that hold. What pushes while it separates is not
 // dropped where it ceases to touch, for its force would jump: it is followed as far as its speed
-// leads until that has decayed.
+// leads until that has decayed. Likewise a point that an impact beside it makes separate, so slowly
+// that it would still touch when its speed has decayed, holds: else bodies that lie on several
+// others rattle between them, with an impact in each hundredth of a frame.
 static void find_points(const solve *s, bool all)
 {
     compliant_run *run = s->run;
@@ -233,6 +239,7 @@ static void find_points(const solve *s, bool all)
     limits limits = {.touch = compliant_touch_distance(run),
                      .most = all ? rest : between,
                      .kept_speed = all ? rest : INFINITY};
+    limits.settles = limits.touch / s->span;
     run->held.points = 0;
     compliant_measure_motion(run, s->x);
     for (int g = 0, kept = 0; g < run->guards.pairs; g++) {
