@@ -18,8 +18,11 @@ void sprag_ode_geometry_free(ode_geometry *g)
     if (g) {
         sprag_ode_drop_hulls(g, LONG_MAX);
         sprag_ode_drop_meshes(g, LONG_MAX);
-        free(g->last.entry);
-        free(g->now.entry);
+        for (int i = 0; i < 2; i++) {
+            ode_pair_table *table = i ? &g->last : &g->now;
+            sprag_ode_set_free(&table->pairs);
+            free(table->memory);
+        }
         free(g->flights);
         free(g);
     }

@@ -7,17 +7,16 @@
 
 #include "geom_pairs.h"
 #include "hash.h"
+#include "sets.h"
 
 typedef struct ode_hull ode_hull;
 typedef struct ode_mesh ode_mesh;
-typedef struct ode_pair_entry ode_pair_entry;
 typedef struct ode_flights ode_flights;
 
 typedef struct ode_pair_table { // of one search for pairs
-    ode_pair_entry *entry;      // with the slots behind its last one, in one block
-    int *slot;                  // entry + 1; 0: free
-    int slots;                  // power of two, 0: none
-    int entries, room;          // room: entries, half of the slots
+    ode_set pairs;              // geoms and triangles of the sides
+    sprag_pair_memory *memory;  // of these
+    int room;
 } ode_pair_table;
 
 struct ode_geometry {

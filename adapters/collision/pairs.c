@@ -44,12 +44,10 @@ typedef struct finder {
     sprag_scratch *scratch;
     ode_pairs *pairs;
     // by flatten():
+    ode_set geoms; // of the items
     item *item;
-    int items, item_room;
     member *member;
-    int members, member_room;
-    int *slot; // 1 + index of an item, by the hash of the geom; 0: free
-    int slots;
+    int members, item_room, member_room;
     bool is_local;   // the call names one geom alone: items are only the geoms near it
     double local[6]; // m, box around that geom, widened
     double margin;   // m, of the search
@@ -79,15 +77,7 @@ static void set_side(ode_side *side, const ode_geom *geom, dGeomID id, bool move
 
 static int geoms_in(dGeomID id)
 {
-    if (!dGeomIsSpace(id)) {
-        return 1;
-    }
-    int sum = 0;
-    for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
-        dGeomID child = sprag_ode_geom_in((dSpaceID)id, i);
-        sum += child ? geoms_in(child) : 0;
-    }
-    return sum;
+    return id && dGeomIsSpace(id) ? dSpaceGetNumGeoms((dSpaceID)id) : 1;
 }
 
 static void bounds_of(dGeomID id, double bounds[6])
@@ -110,26 +100,21 @@ static void begin_item(dGeomID id, item *begun)
     begun->geom.body = dGeomGetBody(id);
 }
 
+// NULL: no memory.
 static item *item_of(finder *f, dGeomID id)
 {
-    int at = sprag_hash_slot(sprag_hash(0, (uintptr_t)id), f->slots - 1);
-    for (; f->slot[at]; at = (at + 1) & (f->slots - 1)) {
-        item *known = &f->item[f->slot[at] - 1];
-        if (known->id == id) {
-            return known;
+    const int known = f->geoms.count;
+    item *all = sprag_scratch_widen(f->scratch, f->item, known, &f->item_room, 16, sizeof *all);
+    const int i = all ? sprag_ode_set_add(&f->geoms, (ode_key){{id}}) : -1;
+    f->item = all ? all : f->item;
+    if (i == known) {
+        begin_item(id, &f->item[i]);
+        if (dGeomGetClass(id) == dTriMeshClass) {
+            sprag_ode_keep_mesh(f->geometry, id);
         }
+        bounds_of(id, f->item[i].geom.bounds); // a geom is read when it is in a pair
     }
-    if (f->items == f->item_room) {
-        return NULL;
-    }
-    item *begun = &f->item[f->items];
-    begin_item(id, begun);
-    if (dGeomGetClass(id) == dTriMeshClass) {
-        sprag_ode_keep_mesh(f->geometry, id);
-    }
-    bounds_of(id, begun->geom.bounds); // a geom is read when it is in a pair
-    f->slot[at] = ++f->items;
-    return begun;
+    return i < 0 ? NULL : &f->item[i];
 }
 
 static void grow(double bounds[6], double by)
@@ -183,16 +168,14 @@ static void add_members(finder *f, dGeomID id, member as)
         return;
     }
     item *of = item_of(f, id);
-    if (of && f->members < f->member_room) {
+    member *all =
+        sprag_scratch_widen(f->scratch, f->member, f->members, &f->member_room, 16, sizeof *all);
+    if (of && all) {
+        f->member = all;
         as.next = of->members;
         of->members = f->members;
         f->member[f->members++] = as;
     }
-}
-
-static member asked(dGeomID id, int collision, long part)
-{
-    return (member){collision, part, dGeomGetCategoryBits(id), dGeomGetCollideBits(id), -1};
 }
 
 static bool is_within_one_space(const ode_collision *call)
@@ -200,47 +183,37 @@ static bool is_within_one_space(const ode_collision *call)
     return !call->b || (call->a == call->b && dGeomIsSpace(call->a));
 }
 
-// Adds every geom in a side of dSpaceCollide2 on its own: ODE tests the bits of each.
-static void add_side(finder *f, dGeomID id, int collision, int part)
+// Adds every geom in a side of dSpaceCollide2 or, if the side is -1, of dSpaceCollide, on its own:
+// ODE tests the bits of each.
+static void add_side(finder *f, dGeomID id, int collision, int side)
 {
-    if (!dGeomIsSpace(id)) {
-        add_members(f, id, asked(id, collision, part));
-        return;
-    }
-    for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
-        dGeomID child = sprag_ode_geom_in((dSpaceID)id, i);
+    for (int i = 0; i < geoms_in(id); i++) {
+        dGeomID child = dGeomIsSpace(id) ? sprag_ode_geom_in((dSpaceID)id, i) : id;
         if (child) {
-            add_members(f, child, asked(child, collision, part));
+            const long part = side < 0 ? sprag_ode_place_in((dSpaceID)id, i, child) : side;
+            add_members(f, child,
+                        (member){collision, part, dGeomGetCategoryBits(child),
+                                 dGeomGetCollideBits(child), -1});
         }
     }
 }
 
 static void flatten(finder *f, int count)
 {
-    int geoms = 0;
+    int geoms = 0; // but for those of spaces inside
     for (int c = 0; c < count; c++) {
-        geoms += geoms_in(f->calls[c].a) +
-                 (is_within_one_space(&f->calls[c]) ? 0 : geoms_in(f->calls[c].b));
+        geoms += geoms_in(f->calls[c].a) + geoms_in(f->calls[c].b);
     }
-    for (f->slots = 16; f->slots < 2 * geoms; f->slots *= 2) {
-    }
+    f->geoms.scratch = f->scratch;
     f->item_room = f->member_room = geoms;
     f->item = SPRAG_TAKE_RAW(f->scratch, geoms, item);
     f->member = SPRAG_TAKE_RAW(f->scratch, geoms, member);
-    f->slot = SPRAG_TAKE(f->scratch, f->slots, int);
     for (int c = 0; c < count && !f->scratch->failed; c++) {
         const ode_collision *call = &f->calls[c];
-        if (!is_within_one_space(call)) {
-            add_side(f, call->a, c, 0);
+        const bool within = is_within_one_space(call);
+        add_side(f, call->a, c, within ? -1 : 0);
+        if (!within) {
             add_side(f, call->b, c, 1);
-            continue;
-        }
-        dSpaceID space = (dSpaceID)call->a;
-        for (int i = 0; i < dSpaceGetNumGeoms(space); i++) {
-            dGeomID child = sprag_ode_geom_in(space, i);
-            if (child) {
-                add_members(f, child, asked(child, c, sprag_ode_place_in(space, i, child)));
-            }
         }
     }
 }
@@ -498,13 +471,14 @@ static sprag_result find(finder *f, int count)
         set_local(f, f->calls);
     }
     flatten(f, count);
-    f->spare *= f->items > ODE_PAIRS_GEOMS ? f->items / ODE_PAIRS_GEOMS : 1;
-    f->bounds = SPRAG_TAKE_RAW(f->scratch, f->items, *f->bounds);
-    for (int i = 0; i < f->items && f->bounds; i++) {
+    const int items = f->geoms.count;
+    f->spare *= items > ODE_PAIRS_GEOMS ? items / ODE_PAIRS_GEOMS : 1;
+    f->bounds = SPRAG_TAKE_RAW(f->scratch, items, *f->bounds);
+    for (int i = 0; i < items && !f->scratch->failed; i++) {
         widen(f, i);
     }
     if (f->scratch->failed ||
-        !sprag_overlaps((const double(*)[6])f->bounds, f->items, add_overlap, f, f->scratch) ||
+        !sprag_overlaps((const double(*)[6])f->bounds, items, add_overlap, f, f->scratch) ||
         f->scratch->failed || f->failed) {
         return SPRAG_NO_MEMORY;
     }
@@ -570,7 +544,6 @@ bool sprag_ode_pairs_of_two(const ode_geom geom[2], double margin, sprag_scratch
                             ode_pairs *pairs)
 {
     finder f = find_in(NULL, NULL, NULL, NULL, margin, scratch, pairs);
-    f.items = 2;
     f.item = SPRAG_TAKE_RAW(scratch, 2, item);
     f.bounds = SPRAG_TAKE_RAW(scratch, 2, *f.bounds);
     if (scratch->failed) {

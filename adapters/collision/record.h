@@ -11,7 +11,6 @@
 #define SPRAG_RECORD_H
 
 #include "sets.h"
-#include "spaces.h"
 
 // Every function may be called by several threads at once, except those that return pointers.
 typedef struct ode_record ode_record;
@@ -24,8 +23,7 @@ void sprag_ode_record_free(ode_record *record);
 // is emptied first. Greater: such a program holds more dead calls; smaller: a program that collides
 // a space with several data in one step loses the first of them. false: no memory.
 enum { ODE_RECORD_DATA = 16 };
-bool sprag_ode_record_call(ode_record *record, ode_collision call, void *data,
-                           dNearCallback *callback);
+bool sprag_ode_record_call(ode_record *record, ode_collision call);
 
 // Adds a pair of geoms, neither of them a space, that a callback is given. false: no memory.
 bool sprag_ode_record_offer(ode_record *record, dGeomID a, dGeomID b);
@@ -41,9 +39,6 @@ bool sprag_ode_is_fixed(ode_record *record, dGeomID geom);
 
 // The calls, for sprag_ode_find_pairs; valid until the next call, forget or clear.
 const ode_collision *sprag_ode_recorded(const ode_record *record, int *count);
-
-// The callback and the data of a call.
-dNearCallback *sprag_ode_recorded_callback(const ode_record *record, int call, void **data);
 
 // Removes a geom that is about to be destroyed, or a space and all that is in it.
 void sprag_ode_record_forget(ode_record *record, dGeomID id);

@@ -3,73 +3,69 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "hash.h"
-
-static int slot_of(const ode_set *set, const ode_key *key)
-{
-    uint64_t hash = 0;
-    for (int i = 0; i < 4; i++) {
-        hash = sprag_hash(hash, (uintptr_t)key->part[i]);
-    }
-    return sprag_hash_slot(hash, set->slots - 1);
-}
 
 // The slot of a key, or the free one where it belongs.
 static int look_up(const ode_set *set, const ode_key *key)
 {
-    int at = slot_of(set, key);
+    const int mask = 2 * set->room - 1;
+    uint64_t hash = 0;
+    for (int i = 0; i < 4; i++) {
+        hash = sprag_hash(hash, (uintptr_t)key->part[i]);
+    }
+    int at = sprag_hash_slot(hash, mask);
     while (set->slot[at] && memcmp(&set->key[set->slot[at] - 1], key, sizeof *key) != 0) {
-        at = (at + 1) & (set->slots - 1);
+        at = (at + 1) & mask;
     }
     return at;
 }
 
 static void place(ode_set *set, int index)
 {
-    int at = look_up(set, &set->key[index]);
+    const int at = look_up(set, &set->key[index]);
     set->slot[at] = index + 1;
     set->at[index] = at;
 }
 
 static bool grow(ode_set *set)
 {
-    int room = set->room ? 2 * set->room : 32;
-    ode_key *key = realloc(set->key, (size_t)room * sizeof *key);
-    set->key = key ? key : set->key;
-    int *at = realloc(set->at, (size_t)room * sizeof *at);
-    set->at = at ? at : set->at;
-    int *slot = key && at ? calloc((size_t)room * 2, sizeof *slot) : NULL;
-    if (!slot) {
+    const int room = set->room ? 2 * set->room : 32;
+    const size_t size = (size_t)room * (sizeof *set->key + 2 * sizeof *set->slot + sizeof *set->at);
+    ode_key *key = set->scratch ? sprag_scratch_take_raw(set->scratch, 1, size) : malloc(size);
+    if (!key) {
         return false;
     }
-    free(set->slot);
-    set->slot = slot;
+    if (set->count) {
+        memcpy(key, set->key, (size_t)set->count * sizeof *key);
+    }
+    if (!set->scratch) {
+        free(set->key);
+    }
+    set->key = key;
     set->room = room;
-    set->slots = 2 * room;
+    set->slot = memset(key + room, 0, 2 * (size_t)room * sizeof *set->slot);
+    set->at = set->slot + 2 * room;
     for (int i = 0; i < set->count; i++) {
         place(set, i);
     }
     return true;
 }
 
-ode_set_result sprag_ode_set_add(ode_set *set, ode_key key)
+int sprag_ode_set_find(const ode_set *set, ode_key key)
 {
-    if (sprag_ode_set_has(set, key)) {
-        return ODE_SET_KNOWN;
-    }
-    if (set->count == set->room && !grow(set)) {
-        return ODE_SET_NO_MEMORY;
-    }
-    set->key[set->count] = key;
-    place(set, set->count++);
-    return ODE_SET_NEW;
+    return set->count ? set->slot[look_up(set, &key)] - 1 : -1;
 }
 
-bool sprag_ode_set_has(const ode_set *set, ode_key key)
+int sprag_ode_set_add(ode_set *set, ode_key key)
 {
-    return set->slots && set->slot[look_up(set, &key)];
+    int index = sprag_ode_set_find(set, key);
+    if (index < 0 && (set->count < set->room || grow(set))) {
+        index = set->count++;
+        set->key[index] = key;
+        place(set, index);
+    }
+    return index;
 }
 
 void sprag_ode_set_clear(ode_set *set)
@@ -83,8 +79,6 @@ void sprag_ode_set_clear(ode_set *set)
 void sprag_ode_set_free(ode_set *set)
 {
     free(set->key);
-    free(set->slot);
-    free(set->at);
     *set = (ode_set){0};
 }
 

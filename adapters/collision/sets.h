@@ -1,4 +1,5 @@
-// Sets of up to four pointers each, in the order in which they were added.
+// Sets of up to four words each, in the order in which they were added: the one hash table of this
+// folder. What belongs to a key is in an array of its owner, at the index of the key.
 #ifndef SPRAG_SETS_H
 #define SPRAG_SETS_H
 
@@ -6,22 +7,28 @@
 
 #include <ode/ode.h>
 
-typedef struct ode_key {
+#include "scratch.h"
+#include "spaces.h"
+
+typedef union ode_key {
     const void *part[4];
+    ode_collision call;
 } ode_key;
 
-typedef struct ode_set { // all zero: empty
-    int count, room;     // keys
-    int slots;           // power of two, 0: none
-    ode_key *key;
-    int *slot; // 1 + index of a key, 0: free
-    int *at;   // of the keys: their slot
+typedef struct ode_set {    // all zero: empty
+    sprag_scratch *scratch; // its memory; NULL: the system's, which sprag_ode_set_free returns
+    int count, room;        // keys
+    ode_key *key;           // with the slots behind the last one, in one block
+    int *slot;              // 1 + index of a key, 0: free; twice the room
+    int *at;                // of the keys: their slot
 } ode_set;
 
-typedef enum ode_set_result { ODE_SET_NEW, ODE_SET_KNOWN, ODE_SET_NO_MEMORY } ode_set_result;
+// Index of a key; -1: the set has not got it.
+int sprag_ode_set_find(const ode_set *set, ode_key key);
 
-ode_set_result sprag_ode_set_add(ode_set *set, ode_key key);
-bool sprag_ode_set_has(const ode_set *set, ode_key key);
+// Index of a key that the set has got or gets by this: then it is the last one. -1: no memory.
+int sprag_ode_set_add(ode_set *set, ode_key key);
+
 void sprag_ode_set_clear(ode_set *set); // keeps its memory
 void sprag_ode_set_free(ode_set *set);
 

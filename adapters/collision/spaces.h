@@ -13,6 +13,8 @@
 // but not among themselves: the program's callback collides those by calls of its own.
 typedef struct ode_collision {
     dGeomID a, b;
+    dNearCallback *callback;
+    void *data;
 } ode_collision;
 
 // dSpaceGetGeom for every kind of space. NULL: ODE does not give it.

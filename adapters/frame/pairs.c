@@ -44,9 +44,7 @@ static bool surfaces_differ(const step *s, dJointID a, dJointID b)
 bool step_pull_answers(step *s)
 {
     const ode_islands *islands = s->a->input.islands;
-    if (!sprag_ode_pair_answers_make(&s->answers, s->joints, s->scratch)) {
-        return false;
-    }
+    s->answers.pairs.scratch = s->scratch;
     for (int j = 0; j < s->joints; j++) {
         dJointID joint = islands->joints[j];
         if (dJointGetType(joint) != dJointTypeContact) {

@@ -65,8 +65,6 @@ static bool is_of_bindings(dNearCallback *callback)
 // A dSpaceCollide or dSpaceCollide2 call under way.
 typedef struct space_call {
     ode_collision call; // as the program made it; b: NULL for dSpaceCollide
-    dNearCallback *callback;
-    void *data;
     collide_context *context;
     const void *number; // of the call, unique in its thread
     // set by record_call:
@@ -119,11 +117,11 @@ static void add_body(world_list *l, dBodyID body)
         if (w->settings.method->keeps_distance) {
             l->of->reach = fmax(l->of->reach, reach_largest(w));
         }
-        if (w->settings.callbacks == CALLBACKS_WITHIN && is_of_bindings(l->of->callback)) {
+        if (w->settings.callbacks == CALLBACKS_WITHIN && is_of_bindings(l->of->call.callback)) {
             ask_before_step(w, "the data that bindings of a scripting language give to "
                                "dSpaceCollide or dSpaceCollide2 may not exist any more then");
         }
-        if (!sprag_ode_record_call(w->record, l->of->call, l->of->data, l->of->callback)) {
+        if (!sprag_ode_record_call(w->record, l->of->call)) {
             warn_of_collide_memory();
         }
     }
@@ -161,15 +159,14 @@ static void offer(const space_call *c, dGeomID a, dGeomID b)
 {
     const world_state *w = world_of(dGeomGetBody(a), dGeomGetBody(b));
     bool noted = c->instead || // of one space, each pair is found once
-                 sprag_ode_set_add(&c->context->offered, sprag_ode_pair_key(a, b, c->number)) !=
-                     ODE_SET_NO_MEMORY;
+                 sprag_ode_set_add(&c->context->offered, sprag_ode_pair_key(a, b, c->number)) >= 0;
     if (w && w->record && !settings_speculate(&w->settings)) {
         noted &= sprag_ode_record_offer(w->record, a, b);
     }
     if (!noted) {
         warn_of_collide_memory();
     }
-    c->callback(c->data, a, b);
+    c->call.callback(c->call.data, a, b);
 }
 
 static void offer_from_stock(void *data, dGeomID a, dGeomID b)
@@ -194,10 +191,11 @@ static void add_close(space_call *c, dGeomID first, dGeomID second)
 // The same, unless it has been offered.
 static void add_new(space_call *c, dGeomID first, dGeomID second)
 {
-    const ode_key key_of_pair = sprag_ode_pair_key(first, second, c->number);
-    const ode_set_result added = sprag_ode_set_add(&c->context->offered, key_of_pair);
-    c->failed |= added == ODE_SET_NO_MEMORY;
-    if (added == ODE_SET_NEW) {
+    ode_set *offered = &c->context->offered;
+    const int known = offered->count,
+              added = sprag_ode_set_add(offered, sprag_ode_pair_key(first, second, c->number));
+    c->failed |= added < 0;
+    if (added == known) {
         add_close(c, first, second);
     }
 }
@@ -301,13 +299,13 @@ static void offer_close(space_call *c)
 
 // While a step asks for contacts of a pair, a call on spaces that contain the pair offers this pair
 // only. false: the call does not concern the pair.
-static bool offer_asked_pair(const ode_collision *call, void *data, dNearCallback *callback)
+static bool offer_asked_pair(const ode_collision *call)
 {
     for (int turned = 0; turned < 2; turned++) {
         dGeomID given[2];
         if (sprag_ode_callback_pair(call, collide_now.asked_pair->side[turned]->id,
                                     collide_now.asked_pair->side[!turned]->id, given)) {
-            callback(data, given[0], given[1]);
+            call->callback(call->data, given[0], given[1]);
             return true;
         }
     }
@@ -341,13 +339,13 @@ static void leave(collide_context *d)
 
 static void collide(space_call *c, const void *frame)
 {
-    if (is_in_step_callback(frame) && offer_asked_pair(&c->call, c->data, c->callback)) {
+    if (is_in_step_callback(frame) && offer_asked_pair(&c->call)) {
         return;
     }
     bool rays = is_ray(c->call.a) || (c->call.b && is_ray(c->call.b));
     collide_context *d = rays || is_in_step_callback(frame) ? NULL : collide_context_get();
     if (!d || d->busy) {
-        collide_by_ode(c, c->data, c->callback);
+        collide_by_ode(c, c->call.data, c->call.callback);
         return;
     }
     c->context = d;
@@ -357,7 +355,7 @@ static void collide(space_call *c, const void *frame)
         sprag_ode_geometry_look_again(d->geometry);
     }
     if (!world_any_is_recorded() || !record_call(c)) {
-        collide_by_ode(c, c->data, c->callback);
+        collide_by_ode(c, c->call.data, c->call.callback);
     } else {
         if (!c->instead) {
             collide_by_ode(c, c, offer_from_stock);
@@ -369,7 +367,7 @@ static void collide(space_call *c, const void *frame)
 
 void collide_space(dSpaceID space, void *data, dNearCallback *callback)
 {
-    space_call c = {.call = {(dGeomID)space, NULL}, .callback = callback, .data = data};
+    space_call c = {.call = {(dGeomID)space, NULL, callback, data}};
     if (!world_any_collides() || collide_now.stock_depth || !space || !callback ||
         !dGeomIsSpace((dGeomID)space)) {
         sprag_ode_space_collide(space, data, callback);
@@ -380,7 +378,7 @@ void collide_space(dSpaceID space, void *data, dNearCallback *callback)
 
 void collide_two(dGeomID a, dGeomID b, void *data, dNearCallback *callback)
 {
-    space_call c = {.call = {a, b}, .callback = callback, .data = data};
+    space_call c = {.call = {a, b, callback, data}};
     if (!world_any_is_recorded() || collide_now.stock_depth || !a || !b || !callback) {
         sprag_ode_space_collide2(a, b, data, callback);
     } else {

@@ -87,9 +87,7 @@ void collide_check_data(world_state *w)
     int calls = 0;
     const ode_collision *call = w->record ? sprag_ode_recorded(w->record, &calls) : NULL;
     for (int i = 0; call && i < calls && w->settings.callbacks == CALLBACKS_WITHIN; i++) {
-        void *data;
-        sprag_ode_recorded_callback(w->record, i, &data);
-        if (is_returned_local(data)) {
+        if (is_returned_local(call[i].data)) {
             ask_before_returned_local(w);
         }
     }
@@ -145,16 +143,14 @@ static bool concerns(const ode_collision *call, const ode_pair *pair, bool direc
 }
 
 // Calls the callback of one recorded call. Returns the number of new contact joints of the pair.
-static int ask(world_state *w, int call, const ode_pair *pair, const dGeomID given[2],
+static int ask(const ode_collision *call, const ode_pair *pair, const dGeomID given[2],
                dJointID *first)
 {
-    void *data;
-    dNearCallback *callback = sprag_ode_recorded_callback(w->record, call, &data);
     dBodyID body = pair->side[0]->body ? pair->side[0]->body : pair->side[1]->body;
     int before = dBodyGetNumJoints(body);
     collide_now.asked_pair = pair;
     collide_now.asked_frame = __builtin_frame_address(0);
-    callback(data, given[0], given[1]);
+    call->callback(call->data, given[0], given[1]);
     collide_now.asked_pair = NULL;
     return is_destroyed(pair) ? 0
                               : count_contacts(body, dBodyGetNumJoints(body) - before, pair, first);
@@ -177,16 +173,14 @@ int collide_ask(world_state *w, const ode_pair *pair, double gap, dJointID *firs
     for (int direct = 1; direct >= 0 && joints < 0; direct--) {
         for (int i = 0; i < calls && joints <= 0 && !is_destroyed(pair); i++) {
             dGeomID given[2];
-            void *data;
             if (!concerns(&call[i], pair, direct, given)) {
                 continue;
             }
-            sprag_ode_recorded_callback(w->record, i, &data);
-            if (is_returned_local(data)) {
+            if (is_returned_local(call[i].data)) {
                 ask_before_returned_local(w);
                 continue;
             }
-            joints = ask(w, i, pair, given, first);
+            joints = ask(&call[i], pair, given, first);
         }
     }
     if (joints >= 0 && !sprag_ode_record_offer(w->record, pair->side[0]->id, pair->side[1]->id)) {

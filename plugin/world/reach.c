@@ -31,6 +31,6 @@ double reach_largest(const world_state *w)
 double reach_of_pair(const world_state *w, dGeomID a, dGeomID b)
 {
     bool distant =
-        w->frame && sprag_ode_set_has(&w->frame->distant, sprag_ode_pair_key(a, b, NULL));
+        w->frame && sprag_ode_set_find(&w->frame->distant, sprag_ode_pair_key(a, b, NULL)) >= 0;
     return fmax(w->settings.advance.epsilon, distant ? reach_largest(w) : look_ahead(w));
 }

@@ -337,7 +337,7 @@ static void bench_space(int bodies, line_fn *line)
         for (int turn = 0; turn < 2; turn++) {
             double start = now_ns();
             if ((turn + k) % 2) {
-                const ode_collision all = {(dGeomID)space, NULL};
+                const ode_collision all = {.a = (dGeomID)space};
                 ode_pairs pairs;
                 sprag_scratch_reset(&scratch);
                 sprag_ode_find_pairs(geometry, &all, 1, move_a_little, NULL, 0, false, &scratch,

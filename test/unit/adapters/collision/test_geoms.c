@@ -53,7 +53,7 @@ static void find_in(const ode_collision *calls, int count, ode_motion_fn *motion
 
 static void find(double margin)
 {
-    const ode_collision all = {(dGeomID)space, NULL};
+    const ode_collision all = {.a = (dGeomID)space};
     find_in(&all, 1, NULL, margin);
 }
 
@@ -256,7 +256,7 @@ START_TEST(pairs_are_those_that_are_wanted)
         int before = 0;
         wanted += is_even(&before, side[0]->id, side[1]->id);
     }
-    const ode_collision call = {(dGeomID)space, NULL};
+    const ode_collision call = {.a = (dGeomID)space};
     sprag_scratch_reset(&scratch);
     ck_assert_int_eq(
         sprag_ode_find_wanted(geometry, &call, false, half, is_even, &asked, &scratch, &pairs),
@@ -302,13 +302,14 @@ START_TEST(two_spaces_meet_across_and_not_within)
     dGeomID a = on_body(dCreateSphere(space, 1), 0, 0, 0);
     dGeomID b = on_body(dCreateSphere(space, 1), 1, 0, 0);
     dGeomID c = on_body(dCreateSphere(other, 1), 0, 1, 0);
-    const ode_collision across = {(dGeomID)space, (dGeomID)other}, lone = {a, b};
+    const ode_collision across = {.a = (dGeomID)space, .b = (dGeomID)other},
+                        lone = {.a = a, .b = b};
     find_in(&across, 1, NULL, 0);
     ck_assert_int_eq(pairs.count, 2);
     ck_assert_int_eq(found(a, c) + found(b, c), 2);
     find_in(&lone, 1, NULL, 0);
     ck_assert_int_eq(pairs.count, 1);
-    const ode_collision both[3] = {across, lone, {(dGeomID)space, NULL}};
+    const ode_collision both[3] = {across, lone, {.a = (dGeomID)space}};
     find_in(both, 3, NULL, 0);
     ck_assert_int_eq(pairs.count, 3); // each once
     dSpaceDestroy(other);
@@ -331,7 +332,7 @@ START_TEST(moving_bounds_reach_all_possible_contacts)
     dGeomID post = dCreateSphere(space, 0.1);
     dGeomSetPosition(wall, 10, 0, 0);
     dGeomSetPosition(post, 0, 1.9, 10);
-    const ode_collision all = {(dGeomID)space, NULL};
+    const ode_collision all = {.a = (dGeomID)space};
     find_in(&all, 1, fast, 0);
     ck_assert_int_eq(pairs.count, 0);
     dBodySetLinearVel(dGeomGetBody(ball), 10, 0, 0);
@@ -652,7 +653,7 @@ static bool is_none(void *data, dGeomID first, dGeomID second)
 // Those that questions about two geoms have read, too, though searches find no pair.
 START_TEST(what_questions_have_read_goes)
 {
-    const ode_collision call = {(dGeomID)space, NULL};
+    const ode_collision call = {.a = (dGeomID)space};
     dGeomID ball = on_body(dCreateSphere(space, 0.5), 0, 0, 1), cube = convex_cube(space);
     ode_geom two[2];
     ck_assert_int_eq(sprag_ode_two_geoms(geometry, ball, cube, two), SPRAG_OK);

@@ -60,7 +60,7 @@ static void count_restart(void *data)
 static double take_step(void)
 {
     ode_islands islands;
-    const ode_collision all = {(dGeomID)space, NULL};
+    const ode_collision all = {.a = (dGeomID)space};
     sprag_scratch scratch[4] = {{0}};
     ode_geometry *geometry = sprag_ode_geometry_make();
     ode_warm_start *warm_start = sprag_ode_warm_start_make();
