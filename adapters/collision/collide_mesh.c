@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "linalg.h"
+#include "motion.h"
 #include "ode.h"
 #include "tolerances.h"
 
@@ -18,14 +18,6 @@ static const double LOOKS = 0.2;
 // counts then, too. Greater: boxes that lie askew on the back of a wall that moves pass it;
 // smaller: what is beside an edge leaves by a back that it does not lie on.
 static const double NEARLY_FLAT = 0.9;
-
-void sprag_ode_into_axes(const ode_mesh_collision *c, int side, const double at[3], double local[3])
-{
-    const sprag_pose *pose = &c->geom[side].pose;
-    double from[3];
-    subtract3(at, pose->position, from);
-    mul33_transposed(pose->rotation, from, local);
-}
 
 // ---- one plane
 
@@ -41,8 +33,7 @@ static void set_plane(const ode_mesh_collision *c, sprag_pose *plane)
         plane->rotation[3 * k + 1] = y[k];
         plane->rotation[3 * k + 2] = n[k];
     }
-    mul33(pose->rotation, c->near[c->side].triangle[0].corner[0], plane->position);
-    add_scaled(plane->position, 1, pose->position, 3);
+    sprag_pose_world(pose, c->near[c->side].triangle[0].corner[0], plane->position);
 }
 
 typedef struct question { // which triangle has a point?
@@ -65,7 +56,7 @@ static question triangle_at(const ode_mesh_collision *c, const double at[3])
 {
     double bounds[6];
     question q = {.number = -1};
-    sprag_ode_into_axes(c, c->side, at, q.at);
+    sprag_pose_local(&c->geom[c->side].pose, at, q.at);
     for (int k = 0; k < 3; k++) {
         bounds[k] = q.at[k] - ODE_SAME_POINT;
         bounds[k + 3] = q.at[k] + ODE_SAME_POINT;
@@ -85,7 +76,7 @@ static bool is_wide(const ode_mesh_collision *c, const sprag_pose *plane, const 
         for (int k = 0; k < 3; k++) {
             aside[k] = at[k] + (i % 2 ? depth : -depth) * plane->rotation[3 * k + i / 2];
         }
-        sprag_ode_into_axes(c, c->side, aside, local);
+        sprag_pose_local(&c->geom[c->side].pose, aside, local);
         wide = sprag_triangle_has(near, local, ODE_SAME_POINT) || triangle_at(c, aside).number >= 0;
     }
     return wide;
@@ -225,7 +216,7 @@ static bool is_of_surface(const ode_mesh_collision *c, int side, const ode_trian
 {
     const ode_near *near = &c->near[side];
     double at[3], normal[3];
-    sprag_ode_into_axes(c, side, gap->point[side], at);
+    sprag_pose_local(&c->geom[side].pose, gap->point[side], at);
     mul33_transposed(c->geom[side].pose.rotation, gap->normal, normal);
     const double out = side ? 1 : -1, along = out * dot3(normal, triangle->normal);
     bool in_front = false;
@@ -308,7 +299,7 @@ static void add_beneath(ode_mesh_collision *c, const ode_triangle *triangle, con
     const ode_near *near = &c->near[c->side];
     double at[3], outwards[3];
     way out = {.length = INFINITY};
-    sprag_ode_into_axes(c, c->side, world, at);
+    sprag_pose_local(&c->geom[c->side].pose, world, at);
     take_shorter(&out, triangle, at, through);
     if (!(out.length <= depth + ODE_SAME_POINT)) {
         return;
@@ -339,7 +330,7 @@ static bool is_on_triangle(const ode_mesh_collision *c, const ode_triangle *tria
                            const sprag_manifold *manifold, int i, double most)
 {
     double at[3];
-    sprag_ode_into_axes(c, c->side, manifold->point[i][c->side], at);
+    sprag_pose_local(&c->geom[c->side].pose, manifold->point[i][c->side], at);
     return manifold->gap[i] < 0 && -manifold->gap[i] <= most + ODE_SAME_POINT &&
            sprag_triangle_has(triangle->corner, at, ODE_SAME_POINT);
 }

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "box.h"
 #include "contact_points.h"
-#include "linalg.h"
-#include "tree.h"
+#include "motion.h"
 
 // Cosine between the normals of two triangles that lie on each other. Greater: bodies that are a
 // little askew have points at their lowest edge only, and rock; smaller: faces have the normals of
@@ -37,16 +37,6 @@ static bool is_on_one_side(const ode_triangle *of, const ode_triangle *other, do
         hi = height > hi ? height : hi;
     }
     return lo > most || hi < -most;
-}
-
-static void set_box(const ode_triangle *of, double margin, double box[6])
-{
-    for (int k = 0; k < 3; k++) {
-        const double a = of->corner[0][k], b = of->corner[1][k], c = of->corner[2][k];
-        const double lo = a < b ? a : b, hi = a > b ? a : b;
-        box[k] = (lo < c ? lo : c) - margin;
-        box[k + 3] = (hi > c ? hi : c) + margin;
-    }
 }
 
 // Do two triangles look at each other as faces do?
@@ -111,10 +101,9 @@ static void collide_faces(two_meshes *m, const ode_triangle *triangle)
     mul33(pose->rotation, triangle->normal, normal);
     for (int i = 0; i < count && meet; i++) {
         sprag_gap gap = {.distance = height[i]};
-        mul33(pose->rotation, point[i], gap.point[0]);
+        sprag_pose_world(pose, point[i], gap.point[0]);
         for (int k = 0; k < 3; k++) {
             gap.normal[k] = normal[k] / length;
-            gap.point[0][k] += pose->position[k];
             gap.point[1][k] = gap.point[0][k] - height[i] * gap.normal[k];
         }
         sprag_ode_add_mesh_points(&m->c, triangle->number, &gap, &(sprag_manifold){0});
@@ -127,7 +116,8 @@ static void collide_piece(two_meshes *m, int most, bool any)
     const ode_near *near = &m->c.near[1];
     const double far = 2 * m->c.all->reach;
     double box[6];
-    set_box(&m->moved, far, box);
+    sprag_triangle_box((const double(*)[3])m->moved.corner, box);
+    sprag_box_grow(box, far);
     for (int i = 0; i < near->count && !(any && m->c.all->count >= most); i++) {
         const ode_triangle *triangle = &near->triangle[i];
         if (are_faces(&m->moved, triangle)) {
@@ -168,7 +158,7 @@ static bool find_both(two_meshes *m)
     const ode_near *near = &m->c.near[1];
     m->box = SPRAG_TAKE_RAW(scratch, near->count, double[6]);
     for (int i = 0; i < near->count && m->box; i++) {
-        set_box(&near->triangle[i], 0, m->box[i]);
+        sprag_triangle_box((const double(*)[3])near->triangle[i].corner, m->box[i]);
     }
     return !scratch->failed;
 }
@@ -181,9 +171,8 @@ static void take_piece(two_meshes *m, const ode_triangle *piece, const sprag_pol
     m->c.piece = piece;
     m->geom[0].shape = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = polytope};
     for (int k = 0; k < 3; k++) {
-        mul33(pose->rotation, piece->corner[k], world);
-        add_scaled(world, 1, pose->position, 3);
-        sprag_ode_into_axes(&m->c, 1, world, m->moved.corner[k]);
+        sprag_pose_world(pose, piece->corner[k], world);
+        sprag_pose_local(&m->geom[1].pose, world, m->moved.corner[k]);
     }
     mul33(pose->rotation, piece->normal, world);
     mul33_transposed(m->geom[1].pose.rotation, world, m->moved.normal);

@@ -2,9 +2,11 @@
 // contacts of depth 0.
 #include <math.h>
 
+#include "box.h"
 #include "contact_points.h"
 #include "geometry_cache.h"
-#include "linalg.h"
+#include "motion.h"
+#include "ode.h"
 
 enum { CONTACTS_MASK = 0xffff }; // of the flags of dCollide: the most contacts
 
@@ -17,16 +19,11 @@ static bool collide_shapes(ode_points *all, const ode_geom geom[2])
 {
     static const int none[2] = {-1, -1};
     const sprag_gap_query query = {all->last->contacts > 0 ? all->gaps : all->reach, all->gaps};
-    ode_pairs pairs;
+    const sprag_shape *shape[2] = {&geom[0].shape, &geom[1].shape};
+    const sprag_pose *pose[2] = {&geom[0].pose, &geom[1].pose};
     sprag_gap gap;
     sprag_manifold manifold = {0};
-    if (!sprag_ode_pairs_of_two(geom, 2 * query.reach, all->scratch, &pairs)) {
-        return false;
-    }
-    if (pairs.count == 0) {
-        return true;
-    }
-    const sprag_result result = sprag_ode_gap(&pairs.pair[0], &query, &gap, &manifold);
+    const sprag_result result = sprag_gap_find(shape, pose, &query, NULL, &gap, &manifold);
     if (!sprag_ode_is_usable(result, &gap, all->reach)) {
         return false;
     }
@@ -38,15 +35,12 @@ static bool collide_shapes(ode_points *all, const ode_geom geom[2])
 
 double sprag_ode_size_of_smaller(dGeomID a, dGeomID b)
 {
-    dReal of_a[6], of_b[6];
-    double size[2] = {0};
-    dGeomGetAABB(a, of_a);
-    dGeomGetAABB(b, of_b);
-    for (int k = 0; k < 3; k++) {
-        size[0] = fmax(size[0], of_a[2 * k + 1] - of_a[2 * k]);
-        size[1] = fmax(size[1], of_b[2 * k + 1] - of_b[2 * k]);
+    double box[2][6], side[2][2];
+    for (int i = 0; i < 2; i++) {
+        sprag_ode_read_bounds(i ? b : a, box[i]);
+        sprag_box_sides(box[i], side[i]);
     }
-    return fmin(size[0], size[1]);
+    return fmin(side[0][1], side[1][1]);
 }
 
 // Is a closed mesh of a body, whose triangles face inwards, a solid that is turned inside out? Not
@@ -58,20 +52,20 @@ static bool is_turned(const ode_geom *mesh, const ode_geom *other)
         return false;
     }
     ode_geom of = *other;
-    double box[6], size = 0, way[3], middle[3], diagonal[3];
+    double box[6], side[2], centre[3], middle[3], diagonal[3];
     bool in = true;
     sprag_ode_set_bounds(&of);
     sprag_ode_mesh_bounds(mesh->mesh, box);
     subtract3(box + 3, box, diagonal);
     for (int k = 0; k < 3; k++) {
-        way[k] = 0.5 * (of.bounds[k] + of.bounds[k + 3]) - mesh->pose.position[k];
-        size = fmax(size, of.bounds[k + 3] - of.bounds[k]);
+        centre[k] = 0.5 * (of.bounds[k] + of.bounds[k + 3]);
     }
-    mul33_transposed(mesh->pose.rotation, way, middle);
+    sprag_pose_local(&mesh->pose, centre, middle);
+    sprag_box_sides(of.bounds, side);
     for (int k = 0; k < 3; k++) {
         in &= middle[k] > box[k] && middle[k] < box[k + 3];
     }
-    return !(in && size < norm3(diagonal));
+    return !(in && side[1] < norm3(diagonal));
 }
 
 int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,

@@ -86,10 +86,6 @@ void sprag_ode_add_mesh_points(ode_mesh_collision *c, int number, const sprag_ga
 // Is a point (m, in the axes of the mesh) nearer to any triangle than this (m)?
 bool sprag_ode_leaves_elsewhere(const ode_mesh_collision *c, const double at[3], double length);
 
-// The point in the axes of a side.
-void sprag_ode_into_axes(const ode_mesh_collision *c, int side, const double world[3],
-                         double local[3]);
-
 // Adds the points of a mesh and a shape. side: of the mesh. any: `most` points are enough. false:
 // too many triangles, or no memory.
 bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, int most, bool any);

@@ -13,9 +13,8 @@
 
 // Bounds of the motion of a body within the step; set by ode_motion_fn.
 typedef struct ode_motion {
-    double shift[3]; // m, its centre goes from 0 to this, or any part of the way
-    double turn;     // rad, at most
-    double slack;    // m, its centre may be off that line by so much, in any direction
+    double turn;  // rad, at most
+    double slack; // m, by which its centre may move in any direction
 } ode_motion;
 
 // false: the body does not move in this step.

@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+#include "box.h"
 #include "ode.h"
 #include "symbols.h"
 
@@ -18,7 +19,7 @@ typedef struct box {
     dGeomID geom;
     int level; // its cells have the size 2^level m
     bool low;  // its lowest cells may wrap around
-    dReal bounds[6];
+    double bounds[6];
 } box;
 
 // ---- whether the ODE at hand has the error
@@ -58,22 +59,20 @@ static bool wraps(int level, double x, double y, double lowest)
 static bool may_wrap(const box *of)
 {
     const int level = of->level > 0 ? of->level : 0;
-    const double side = ldexp(1, level), lowest = cell(of, 4, side);
-    return lowest < 0 && of->bounds[1] >= 0 && of->bounds[3] >= 0 &&
-           wraps(level, fmax(0, cell(of, 0, side)), fmax(0, cell(of, 2, side)), lowest);
+    const double side = ldexp(1, level), lowest = cell(of, 2, side);
+    return lowest < 0 && of->bounds[3] >= 0 && of->bounds[4] >= 0 &&
+           wraps(level, fmax(0, cell(of, 0, side)), fmax(0, cell(of, 1, side)), lowest);
 }
 
 // levels: least and most of the space. One more than the most: the geom is not in the table.
-static int level_of(const dReal bounds[6], const int levels[2])
+static int level_of(const double bounds[6], const int levels[2])
 {
-    double side = 0;
+    double side[2];
     int level;
-    for (int k = 0; k < 3; k++) {
-        side = fmax(side, bounds[2 * k + 1] - bounds[2 * k]);
-    }
-    frexp(side, &level);
+    sprag_box_sides(bounds, side);
+    frexp(side[1], &level);
     level = level > levels[0] ? level : levels[0];
-    return isfinite(side) && level <= levels[1] ? level : levels[1] + 1;
+    return isfinite(side[1]) && level <= levels[1] ? level : levels[1] + 1;
 }
 
 // false: the geom is not in the table.
@@ -83,7 +82,7 @@ static bool set_box(box *to, dGeomID geom, const int levels[2])
         return false;
     }
     to->geom = geom;
-    dGeomGetAABB(geom, to->bounds);
+    sprag_ode_read_bounds(geom, to->bounds);
     to->level = level_of(to->bounds, levels);
     to->low = may_wrap(to);
     return to->level <= levels[1];
@@ -92,23 +91,14 @@ static bool set_box(box *to, dGeomID geom, const int levels[2])
 // Each geom looks for others in the cells of its level and of those above it.
 long sprag_ode_place_in(dSpaceID space, int index, dGeomID geom)
 {
-    dReal bounds[6];
+    double bounds[6];
     int levels[2];
     if (dSpaceGetClass(space) != dHashSpaceClass) {
         return index;
     }
     dHashSpaceGetLevels(space, &levels[0], &levels[1]);
-    dGeomGetAABB(geom, bounds);
+    sprag_ode_read_bounds(geom, bounds);
     return (long)(level_of(bounds, levels) - levels[0]) * dSpaceGetNumGeoms(space) + index;
-}
-
-static bool overlap(const box *a, const box *b)
-{
-    bool all = true;
-    for (int k = 0; k < 6; k += 2) {
-        all &= a->bounds[k] <= b->bounds[k + 1] && b->bounds[k] <= a->bounds[k + 1];
-    }
-    return all;
 }
 
 // Have two boxes that overlap no column in which they have the same cells?
@@ -116,12 +106,12 @@ static bool are_apart(const box *a, const box *b)
 {
     const int level = a->level > b->level ? a->level : b->level;
     const double side = ldexp(1, level);
-    const double last[2] = {fmin(cell(a, 1, side), cell(b, 1, side)),
-                            fmin(cell(a, 3, side), cell(b, 3, side))};
+    const double last[2] = {fmin(cell(a, 3, side), cell(b, 3, side)),
+                            fmin(cell(a, 4, side), cell(b, 4, side))};
     bool all = true;
     for (double x = fmax(cell(a, 0, side), cell(b, 0, side)); x <= last[0]; x++) {
-        for (double y = fmax(cell(a, 2, side), cell(b, 2, side)); y <= last[1]; y++) {
-            all &= wraps(level, x, y, cell(a, 4, side)) != wraps(level, x, y, cell(b, 4, side));
+        for (double y = fmax(cell(a, 1, side), cell(b, 1, side)); y <= last[1]; y++) {
+            all &= wraps(level, x, y, cell(a, 2, side)) != wraps(level, x, y, cell(b, 2, side));
         }
     }
     return all;
@@ -151,8 +141,9 @@ bool sprag_ode_find_missed(dSpaceID space, dNearCallback *found, void *data, spr
     }
     for (int i = 0; i < count; i++) {
         for (int k = 0; k < count && all[i].low; k++) {
-            if (k != i && overlap(&all[i], &all[k]) && are_apart(&all[i], &all[k]) &&
-                (k > i || !all[k].low) && may_collide(all[i].geom, all[k].geom)) {
+            if (k != i && sprag_boxes_overlap(all[i].bounds, all[k].bounds) &&
+                are_apart(&all[i], &all[k]) && (k > i || !all[k].low) &&
+                may_collide(all[i].geom, all[k].geom)) {
                 found(data, all[i].geom, all[k].geom);
             }
         }

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "box.h"
 #include "geometry_cache.h"
-#include "linalg.h"
 #include "motion.h"
 
 typedef struct search {
@@ -174,10 +174,7 @@ bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, doubl
         s.half[k] = half_width(s.shape, axis, 1) + reach;
     }
     sprag_shape_bounds(s.shape, &s.pose, bounds);
-    for (int k = 0; k < 3; k++) {
-        bounds[k] -= reach;
-        bounds[k + 3] += reach;
-    }
+    sprag_box_grow(bounds, reach);
     return sprag_ode_triangles_in(mesh, bounds, ODE_MOST_TRIANGLES, add, &s) && !s.full &&
            !scratch->failed;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "contact_points.h"
-#include "linalg.h"
+#include "motion.h"
 #include "ode.h"
 #include "tolerances.h"
 
@@ -44,14 +44,11 @@ static void set_way_out(const double front[3], int side, double way[3])
 // Takes a place (m) of the last step to where it is now, on the mesh.
 static void carry(const ode_mesh_collision *c, const double then[3], double now[3])
 {
-    const ode_geom *mesh = &c->geom[c->side];
     sprag_pose before;
-    double from[3], local[3];
-    sprag_ode_pose_before(mesh, c->all->last->length, &before);
-    subtract3(then, before.position, from);
-    mul33_transposed(before.rotation, from, local);
-    mul33(mesh->pose.rotation, local, now);
-    add_scaled(now, 1, mesh->pose.position, 3);
+    double local[3];
+    sprag_ode_pose_before(&c->geom[c->side], c->all->last->length, &before);
+    sprag_pose_local(&before, then, local);
+    sprag_pose_world(&c->geom[c->side].pose, local, now);
 }
 
 // Did a contact of the last step lead a shape this way, behind whose place it reaches by more than

@@ -80,16 +80,6 @@ static int geoms_in(dGeomID id)
     return id && dGeomIsSpace(id) ? dSpaceGetNumGeoms((dSpaceID)id) : 1;
 }
 
-static void bounds_of(dGeomID id, double bounds[6])
-{
-    dReal box[6]; // lo and hi of x, y, z
-    dGeomGetAABB(id, box);
-    for (int k = 0; k < 3; k++) {
-        bounds[k] = box[2 * k];
-        bounds[k + 3] = box[2 * k + 1];
-    }
-}
-
 static void begin_item(dGeomID id, item *begun)
 {
     begun->id = id;
@@ -112,17 +102,9 @@ static item *item_of(finder *f, dGeomID id)
         if (dGeomGetClass(id) == dTriMeshClass) {
             sprag_ode_keep_mesh(f->geometry, id);
         }
-        bounds_of(id, f->item[i].geom.bounds); // a geom is read when it is in a pair
+        sprag_ode_read_bounds(id, f->item[i].geom.bounds); // a geom is read when it is in a pair
     }
     return i < 0 ? NULL : &f->item[i];
-}
-
-static void grow(double bounds[6], double by)
-{
-    for (int k = 0; k < 3; k++) {
-        bounds[k] -= by;
-        bounds[k + 3] += by;
-    }
 }
 
 static void add_reach(const finder *f, dGeomID id, double bounds[6])
@@ -130,14 +112,14 @@ static void add_reach(const finder *f, dGeomID id, double bounds[6])
     if (f->reach) {
         f->reach(f->data, id, bounds);
     } else {
-        grow(bounds, f->margin / 2);
+        sprag_box_grow(bounds, f->margin / 2);
     }
 }
 
 static bool is_near(const finder *f, dGeomID id)
 {
     double bounds[6];
-    bounds_of(id, bounds);
+    sprag_ode_read_bounds(id, bounds);
     add_reach(f, id, bounds);
     return sprag_boxes_overlap(bounds, f->local);
 }
@@ -148,7 +130,7 @@ static void set_local(finder *f, const ode_collision *call)
     dGeomID alone = dGeomIsSpace(call->a) ? call->b : call->a;
     f->is_local = alone && !dGeomIsSpace(alone) && dGeomIsEnabled(alone);
     if (f->is_local) {
-        bounds_of(alone, f->local);
+        sprag_ode_read_bounds(alone, f->local);
         add_reach(f, alone, f->local);
     }
 }
@@ -293,23 +275,16 @@ static void widen(const finder *f, int i)
     const ode_geom *geom = &f->item[i].geom;
     double *b = f->bounds[i], any = 0;
     memcpy(b, geom->bounds, 6 * sizeof *b);
-    ode_motion motion = {{0, 0, 0}, 0, 0};
     if (geom->body && f->motion) {
+        ode_motion motion = {0, 0};
         f->item[i].moves = f->item[i].side.moves = f->motion(f->data, geom->body, &motion);
-        const dReal *centre = dBodyGetPosition(geom->body);
-        double corner[3];
-        for (int k = 0; k < 3; k++) {
-            corner[k] = fmax(fabs(b[k] - centre[k]), fabs(b[k + 3] - centre[k]));
-        }
-        any += motion.slack + fmin(motion.turn, 2) * norm3(corner);
+        const double far = sprag_box_farthest(b, dBodyGetPosition(geom->body));
+        any = motion.slack + fmin(motion.turn, 2) * far;
     }
-    for (int k = 0; k < 3; k++) {
-        b[k] += fmin(motion.shift[k], 0) - any;
-        b[k + 3] += fmax(motion.shift[k], 0) + any;
-    }
+    sprag_box_grow(b, any);
     const double still = b[3];
     add_reach(f, f->item[i].id, b);
-    f->item[i].reach = any + norm3(motion.shift) + (f->reach ? b[3] - still : f->margin / 2);
+    f->item[i].reach = any + (f->reach ? b[3] - still : f->margin / 2);
 }
 
 // ---- pairs

@@ -24,14 +24,6 @@ static void set_plane_pose(sprag_pose *pose, const dVector4 p)
     }
 }
 
-static void inside(const sprag_pose *outer, sprag_pose *pose)
-{
-    sprag_pose inner = *pose;
-    mul33(outer->rotation, inner.position, pose->position);
-    add_scaled(pose->position, 1, outer->position, 3);
-    mul33_33(outer->rotation, inner.rotation, pose->rotation);
-}
-
 bool sprag_ode_simple_shape(dGeomID id, sprag_shape *s)
 {
     dVector3 sides;
@@ -104,6 +96,24 @@ static bool set_shape(ode_geometry *g, dGeomID id, ode_geom *geom)
     }
 }
 
+// The box around a box that is turned, by R (along: 3) or by its inverse (1), and then moved by `at`.
+static void turn_box(const double R[9], int along, const double box[6], const double at[3],
+                     double out[6])
+{
+    for (int k = 0; k < 3; k++) {
+        double lo = at[k], hi = lo;
+        for (int j = 0; j < 3; j++) {
+            const double r = R[along * k + (4 - along) * j];
+            if (r != 0) { // bounds may be infinite
+                lo += fmin(r * box[j], r * box[j + 3]);
+                hi += fmax(r * box[j], r * box[j + 3]);
+            }
+        }
+        out[k] = lo;
+        out[k + 3] = hi;
+    }
+}
+
 void sprag_ode_set_bounds(ode_geom *geom)
 {
     if (geom->kind == ODE_GEOM_SHAPE) {
@@ -116,18 +126,7 @@ void sprag_ode_set_bounds(ode_geom *geom)
     } else {
         sprag_ode_mesh_bounds(geom->mesh, local);
     }
-    for (int k = 0; k < 3; k++) {
-        double lo = geom->pose.position[k], hi = lo;
-        for (int j = 0; j < 3; j++) {
-            double r = geom->pose.rotation[3 * k + j];
-            if (r != 0) {
-                lo += fmin(r * local[j], r * local[j + 3]);
-                hi += fmax(r * local[j], r * local[j + 3]);
-            }
-        }
-        geom->bounds[k] = lo;
-        geom->bounds[k + 3] = hi;
-    }
+    turn_box(geom->pose.rotation, 3, local, geom->pose.position, geom->bounds);
 }
 
 // ODE has deprecated geom transforms, but programs still use them.
@@ -149,12 +148,11 @@ bool sprag_ode_geom_of(ode_geometry *g, dGeomID id, ode_geom *geom)
     if (!dGeomIsEnabled(id)) {
         return true;
     }
-    sprag_pose outer = still;
+    sprag_pose outer = still, own;
     while (dGeomGetClass(geom->geom) == dGeomTransformClass) {
-        sprag_pose pose;
-        sprag_ode_set_pose(&pose, dGeomGetPosition(geom->geom), dGeomGetRotation(geom->geom));
-        inside(&outer, &pose);
-        outer = pose;
+        const sprag_pose around = outer;
+        sprag_ode_set_pose(&own, dGeomGetPosition(geom->geom), dGeomGetRotation(geom->geom));
+        sprag_pose_on(&around, &own, &outer);
         bool names_itself;
         geom->geom = inside_transform(geom->geom, &names_itself);
         if (!geom->geom) {
@@ -166,9 +164,10 @@ bool sprag_ode_geom_of(ode_geometry *g, dGeomID id, ode_geom *geom)
     bool placed =
         class != dPlaneClass && (class != dHeightfieldClass || sprag_ode_is_placeable(geom->geom));
     if (placed) {
-        sprag_ode_set_pose(&geom->pose, dGeomGetPosition(geom->geom), dGeomGetRotation(geom->geom));
+        sprag_ode_set_pose(&own, dGeomGetPosition(geom->geom), dGeomGetRotation(geom->geom));
+        geom->pose = own;
         if (geom->geom != id) {
-            inside(&outer, &geom->pose);
+            sprag_pose_on(&outer, &own, &geom->pose);
         }
     }
     return set_shape(g, geom->geom, geom);
@@ -179,9 +178,8 @@ void sprag_ode_pose_before(const ode_geom *of, double time, sprag_pose *before)
     sprag_motion motion;
     sprag_carried carried = {.mount = of->pose};
     if (of->body && dBodyIsEnabled(of->body)) {
-        sprag_ode_set_pose(&motion.pose, dBodyGetPosition(of->body), dBodyGetRotation(of->body));
-        memcpy(motion.velocity, dBodyGetLinearVel(of->body), 3 * sizeof *motion.velocity);
-        memcpy(motion.velocity + 3, dBodyGetAngularVel(of->body), 3 * sizeof *motion.velocity);
+        sprag_ode_read_pose(of->body, &motion.pose);
+        sprag_ode_read_velocity(of->body, motion.velocity);
         sprag_pose_in(&motion.pose, &of->pose, &carried.mount);
         carried.motion = &motion;
     }
@@ -201,18 +199,16 @@ bool sprag_ode_triangles_in(const ode_geom *geom, const double local[6], double 
 bool sprag_ode_triangles(const ode_geom *geom, const double bounds[6], double most,
                          ode_triangle_fn *found, void *data)
 {
-    double local[6];
-    for (int k = 0; k < 3; k++) { // the box around the bounds, in the axes of the mesh
-        double middle = 0, half = 0;
-        for (int j = 0; j < 3; j++) {
-            double r = geom->pose.rotation[3 * j + k];
-            double m = (bounds[j] + bounds[j + 3]) / 2 - geom->pose.position[j];
-            middle += isfinite(m) && r != 0 ? r * m : 0;
-            half += r == 0 ? 0 : isfinite(m) ? fabs(r) * (bounds[j + 3] - bounds[j]) / 2 : INFINITY;
-        }
-        double rounding = 1e-12 * (fabs(middle) + half); // of the lines above
-        local[k] = middle - half - rounding;
-        local[k + 3] = middle + half + rounding;
+    static const double none[3] = {0};
+    double from[6], local[6];
+    for (int k = 0; k < 6; k++) {
+        from[k] = bounds[k] - geom->pose.position[k % 3];
+    }
+    turn_box(geom->pose.rotation, 1, from, none, local);
+    for (int k = 0; k < 3; k++) {
+        const double rounding = 1e-12 * fmax(fabs(local[k]), fabs(local[k + 3]));
+        local[k] -= rounding;
+        local[k + 3] += rounding;
     }
     return sprag_ode_triangles_in(geom, local, most, found, data);
 }

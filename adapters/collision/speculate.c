@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "box.h"
 #include "geometry_cache.h"
-#include "linalg.h"
 #include "motion.h"
 #include "ode.h"
 
@@ -56,7 +56,7 @@ static double set_size(flyer *f)
 {
     const sprag_shape *s = &f->side.shape;
     const double r = s->radius, *half = s->half;
-    double bounds[6], square = 0;
+    double bounds[6], side[2];
     switch (s->kind) {
     case SPRAG_SPHERE:
         f->size = r;
@@ -74,13 +74,9 @@ static double set_size(flyer *f)
         break;
     }
     sprag_shape_bounds(s, &f->start, bounds);
-    f->size = INFINITY;
-    for (int k = 0; k < 3; k++) {
-        double at = f->start.position[k];
-        f->size = fmin(f->size, (bounds[3 + k] - bounds[k]) / 2);
-        square += pow(fmax(fabs(bounds[k] - at), fabs(bounds[3 + k] - at)), 2);
-    }
-    return sqrt(square);
+    sprag_box_sides(bounds, side);
+    f->size = side[0] / 2;
+    return sprag_box_farthest(bounds, f->start.position);
 }
 
 // The velocity of a body; NULL: it does not move.
@@ -89,8 +85,7 @@ static const double *velocity_of(dBodyID body, double velocity[6])
     if (!body || !dBodyIsEnabled(body)) {
         return NULL;
     }
-    memcpy(velocity, dBodyGetLinearVel(body), 3 * sizeof *velocity);
-    memcpy(velocity + 3, dBodyGetAngularVel(body), 3 * sizeof *velocity);
+    sprag_ode_read_velocity(body, velocity);
     return velocity;
 }
 
@@ -220,23 +215,22 @@ static void set_touch(ode_touch *to, flyer *const f[2], double t, const double n
     to->left = fmax(0, to->left);
 }
 
-// m, from the centre of a geom's body to the corners of its bounding box (box: as ODE's); 0: it is
-// a ball about that centre.
-static double farthest(dGeomID geom, const dReal box[6])
+// m, from the centre of a geom's body to the corners of its bounding box; 0: it is a ball about
+// that centre.
+static double farthest(dGeomID geom, const double box[6])
 {
     const dReal *at = dBodyGetPosition(dGeomGetBody(geom));
-    double square = 0, off = 0;
+    const double far = sprag_box_farthest(box, at);
+    double off = 0;
     for (int k = 0; k < 3; k++) {
-        double lo = at[k] - box[2 * k], hi = box[2 * k + 1] - at[k], far = lo > hi ? lo : hi;
-        square += far * far;
-        off += fabs(hi - lo);
+        off += fabs(box[k] + box[k + 3] - 2 * at[k]);
     }
-    return dGeomGetClass(geom) == dSphereClass && !(off > 1e-9 * sqrt(square)) ? 0 : sqrt(square);
+    return dGeomGetClass(geom) == dSphereClass && !(off > 1e-9 * far) ? 0 : far;
 }
 
 // The way of a bounding box in a step.
 typedef struct flight {
-    dReal box[6];
+    double box[6];
     double shift[3], turn; // m
     bool moves;
 } flight;
@@ -245,7 +239,7 @@ typedef struct flight {
 static void set_flight(flight *to, dGeomID geom, const double *velocity, double step)
 {
     *to = (flight){.moves = velocity};
-    dGeomGetAABB(geom, to->box);
+    sprag_ode_read_bounds(geom, to->box);
     if (velocity) {
         double spin = norm3(velocity + 3);
         add_scaled(to->shift, step, velocity, 3);
@@ -258,15 +252,11 @@ void sprag_ode_sweep_bounds(dGeomID geom, const ode_ahead *ahead, double bounds[
     double room[6];
     flight f;
     set_flight(&f, geom, velocity_of(dGeomGetBody(geom), room), ahead->step);
-    double any = f.moves ? f.turn + ahead->fall : 0;
-    for (int k = 0; k < 3; k++) {
-        bounds[k] += (f.shift[k] < 0 ? f.shift[k] : 0) - any;
-        bounds[k + 3] += (f.shift[k] > 0 ? f.shift[k] : 0) + any;
-    }
+    sprag_box_sweep(bounds, f.shift, f.moves ? f.turn + ahead->fall : 0);
 }
 
 // m, the farthest that points of two geoms come nearer in a step. *meet: whether their boxes may
-// then overlap, or nearly so. NaN: they may.
+// then overlap, or nearly so.
 static double approach(dGeomID a, dGeomID b, const ode_ahead *ahead, bool *meet)
 {
     double room[2][6], between[3];
@@ -276,14 +266,9 @@ static double approach(dGeomID a, dGeomID b, const ode_ahead *ahead, bool *meet)
         set_flight(&f[k], geom, velocity_of(dGeomGetBody(geom), room[k]), ahead->step);
     }
     subtract3(f[0].shift, f[1].shift, between);
-    double turn = f[0].turn + f[1].turn, reach = norm3(between) + turn + ahead->fall;
-    double any = turn + near_way * reach;
-    *meet = true;
-    for (int k = 0; k < 3; k++) {
-        double lo = between[k] < 0 ? between[k] : 0, hi = between[k] > 0 ? between[k] : 0;
-        const dReal *p = f[0].box + 2 * k, *q = f[1].box + 2 * k;
-        *meet &= !(p[0] + lo - any > q[1]) && !(p[1] + hi + any < q[0]);
-    }
+    const double turn = f[0].turn + f[1].turn, reach = norm3(between) + turn + ahead->fall;
+    sprag_box_sweep(f[0].box, between, turn + near_way * reach);
+    *meet = sprag_boxes_overlap(f[0].box, f[1].box);
     return reach;
 }
 
@@ -394,18 +379,25 @@ static void put_pair(question *q, const ode_ahead *ahead, bool is_mesh, int foun
     }
 }
 
+// Finds the pairs of two geoms that come nearer by no more than `reach` (m). false: the geoms have
+// no shapes, or no memory.
+static bool find_pairs(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
+                       double reach, ode_pairs *pairs)
+{
+    ode_geom of[2];
+    return reach < INFINITY && sprag_ode_two_geoms(geometry, geom[0], geom[1], of) == SPRAG_OK &&
+           sprag_ode_pairs_of_two(of, 2 * reach, scratch, pairs);
+}
+
 // Contacts of meshes, and of geoms that are not kept.
 static void put_pairs(question *q, ode_geometry *geometry, sprag_scratch *scratch,
                       const dGeomID geom[2], const ode_ahead *ahead)
 {
     const int found = q->count;
-    ode_geom of[2];
     ode_pairs pairs;
     bool meet;
     const double reach = approach(geom[0], geom[1], ahead, &meet);
-    if (!meet || !(reach > touching) || !(reach < INFINITY) ||
-        sprag_ode_two_geoms(geometry, geom[0], geom[1], of) != SPRAG_OK ||
-        !sprag_ode_pairs_of_two(of, 2 * reach, scratch, &pairs)) {
+    if (!meet || !(reach > touching) || !find_pairs(geometry, scratch, geom, reach, &pairs)) {
         return;
     }
     for (int i = 0; i < pairs.count && q->count < q->most; i++) {
@@ -502,11 +494,10 @@ static bool turns(const double size[2], const double turn[2])
 // Can geoms with these bounding boxes pass?
 static bool may_pass(const flight f[2])
 {
-    double size[2], turn[2];
+    double size[2], turn[2], side[2];
     for (int k = 0; k < 2; k++) {
-        const dReal *box = f[k].box;
-        double x = box[1] - box[0], y = box[3] - box[2], z = box[5] - box[4];
-        size[k] = (x < y ? (x < z ? x : z) : (y < z ? y : z)) / 2;
+        sprag_box_sides(f[k].box, side);
+        size[k] = side[0] / 2;
         turn[k] = f[k].turn;
     }
     return turns(size, turn);
@@ -521,11 +512,8 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
         set_flight(&box[k], geom[k], velocity[k], step);
         reach += norm3(box[k].shift) + box[k].turn;
     }
-    ode_geom read[2];
     ode_pairs pairs;
-    if (!may_pass(box) || !(reach < INFINITY) ||
-        sprag_ode_two_geoms(geometry, geom[0], geom[1], read) != SPRAG_OK ||
-        !sprag_ode_pairs_of_two(read, 2 * reach, scratch, &pairs)) {
+    if (!may_pass(box) || !find_pairs(geometry, scratch, geom, reach, &pairs)) {
         return false;
     }
     for (int i = 0; i < pairs.count; i++) {

@@ -275,5 +275,7 @@ static inline void sprag_ode_pack(const dReal *rows_of_4, double *rows_of_3)
 
 void sprag_ode_read_pose(dBodyID body, sprag_pose *pose);
 void sprag_ode_set_pose(sprag_pose *pose, const dReal *at, const dReal *R);
+void sprag_ode_read_velocity(dBodyID body, double velocity[6]);
+void sprag_ode_read_bounds(dGeomID geom, double bounds[6]); // m, lo and hi
 
 #endif

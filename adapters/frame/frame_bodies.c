@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "linalg.h"
+#include "box.h"
 
 body_state *step_body_of(const step *s, dBodyID body)
 {
@@ -174,16 +174,11 @@ void step_place(dBodyID id, const sprag_pose *pose)
 
 double body_radius(dBodyID body)
 {
-    const dReal *centre = dBodyGetPosition(body);
     double radius = 0;
     for (dGeomID geom = dBodyGetFirstGeom(body); geom; geom = dBodyGetNextGeom(geom)) {
-        dReal box[6];
-        double corner[3];
-        dGeomGetAABB(geom, box);
-        for (int k = 0; k < 3; k++) {
-            corner[k] = fmax(fabs(box[2 * k] - centre[k]), fabs(box[2 * k + 1] - centre[k]));
-        }
-        radius = fmax(radius, norm3(corner));
+        double box[6];
+        sprag_ode_read_bounds(geom, box);
+        radius = fmax(radius, sprag_box_farthest(box, dBodyGetPosition(body)));
     }
     return radius;
 }

@@ -4,12 +4,6 @@
 
 #include "island.h"
 
-void sprag_ode_read_velocity(dBodyID body, double v[6])
-{
-    memcpy(v, dBodyGetLinearVel(body), 3 * sizeof *v);
-    memcpy(v + 3, dBodyGetAngularVel(body), 3 * sizeof *v);
-}
-
 void sprag_ode_read_state(ode_state *to, dBodyID body)
 {
     memcpy(to->position, dBodyGetPosition(body), sizeof to->position);

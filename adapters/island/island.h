@@ -191,7 +191,6 @@ int sprag_ode_feedback_of_island(const ode_problem *pulled, ode_feedback *to);
 // ---- body_state.c
 
 void sprag_ode_set_velocity(dBodyID body, const double velocity[6]);
-void sprag_ode_read_velocity(dBodyID body, double velocity[6]);
 void sprag_ode_read_accumulators(dBodyID body, double force[6]);
 void sprag_ode_set_accumulators(dBodyID body, const double force[6]);
 void sprag_ode_empty_accumulators(dBodyID body);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "box.h"
 #include "island.h"
 #include "linalg.h"
 #include "pair_contact.h"
@@ -94,19 +95,15 @@ typedef struct turning {
 
 static turning turning_of(const ode_problem *pulled, int body)
 {
+    const dBodyID id = pulled->island.body[body];
     const double spin = norm3(pulled->solution.velocity[body] + 3) * pulled->problem.step;
-    const dReal *at = dBodyGetPosition(pulled->island.body[body]);
     turning all = {0, INFINITY};
-    for (dGeomID geom = dBodyGetFirstGeom(pulled->island.body[body]); geom;
-         geom = dBodyGetNextGeom(geom)) {
-        dReal box[6];
-        double square = 0;
-        dGeomGetAABB(geom, box);
-        for (int k = 0; k < 3; k++) {
-            square += pow(fmax(at[k] - box[2 * k], box[2 * k + 1] - at[k]), 2);
-            all.size = fmin(all.size, (box[2 * k + 1] - box[2 * k]) / 2);
-        }
-        all.turn = fmax(all.turn, spin * sqrt(square));
+    for (dGeomID geom = dBodyGetFirstGeom(id); geom; geom = dBodyGetNextGeom(geom)) {
+        double box[6], side[2];
+        sprag_ode_read_bounds(geom, box);
+        sprag_box_sides(box, side);
+        all.size = fmin(all.size, side[0] / 2);
+        all.turn = fmax(all.turn, spin * sprag_box_farthest(box, dBodyGetPosition(id)));
     }
     return all;
 }

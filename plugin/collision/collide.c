@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "box.h"
 #include "collide_ask.h"
 #include "collide_destroy.h"
 #include "collide_thread.h"
@@ -203,10 +204,7 @@ static void add_new(space_call *c, dGeomID first, dGeomID second)
 static void add_reach(void *data, dGeomID geom, double bounds[6])
 {
     const space_call *c = data;
-    for (int k = 0; k < 3; k++) {
-        bounds[k] -= c->reach / 2;
-        bounds[k + 3] += c->reach / 2;
-    }
+    sprag_box_grow(bounds, c->reach / 2);
     if (c->ahead.step > 0) {
         sprag_ode_sweep_bounds(geom, &c->ahead, bounds);
     }

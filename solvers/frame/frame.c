@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "box.h"
 #include "linalg.h"
 #include "vectors6.h"
 
@@ -50,12 +51,10 @@ static const sprag_collider *collider_of(const sprag_frame *frame, int pair, int
 
 double sprag_collider_radius(const sprag_collider *collider)
 {
-    double bounds[6], corner[3];
+    static const double centre[3] = {0};
+    double bounds[6];
     sprag_shape_bounds(&collider->shape, &collider->mount, bounds);
-    for (int k = 0; k < 3; k++) {
-        corner[k] = fmax(fabs(bounds[k]), fabs(bounds[k + 3]));
-    }
-    return norm3(corner);
+    return sprag_box_farthest(bounds, centre);
 }
 
 bool sprag_collider_is_triangle(const sprag_collider *c)

@@ -2,8 +2,6 @@
 // keeps rotations orthonormal to rounding however often they are composed.
 #include "motion.h"
 
-#include "linalg.h"
-
 // sin(x)/x and (1 - cos(x))/x^2 are exact for any x > 0.
 void sprag_exponential(const double w[3], double R[9])
 {
@@ -57,14 +55,18 @@ void sprag_motion_at(const sprag_motion *motion, double t, sprag_pose *pose)
 void sprag_pose_in(const sprag_pose *frame, const sprag_pose *of, sprag_pose *mount)
 {
     const double *F = frame->rotation, *R = of->rotation;
-    double from[3];
-    subtract3(of->position, frame->position, from);
-    mul33_transposed(F, from, mount->position);
+    sprag_pose_local(frame, of->position, mount->position);
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) {
             mount->rotation[3 * i + j] = F[i] * R[j] + F[3 + i] * R[3 + j] + F[6 + i] * R[6 + j];
         }
     }
+}
+
+void sprag_pose_on(const sprag_pose *frame, const sprag_pose *mount, sprag_pose *of)
+{
+    mul33_33(frame->rotation, mount->rotation, of->rotation);
+    sprag_pose_world(frame, mount->position, of->position);
 }
 
 void sprag_carried_at(const sprag_carried *carried, double t, sprag_pose *pose)
@@ -75,7 +77,5 @@ void sprag_carried_at(const sprag_carried *carried, double t, sprag_pose *pose)
     }
     sprag_pose body;
     sprag_motion_at(carried->motion, t, &body);
-    mul33_33(body.rotation, carried->mount.rotation, pose->rotation);
-    mul33(body.rotation, carried->mount.position, pose->position);
-    add_scaled(pose->position, 1, body.position, 3);
+    sprag_pose_on(&body, &carried->mount, pose);
 }

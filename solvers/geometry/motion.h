@@ -5,7 +5,22 @@
 #ifndef SPRAG_MOTION_H
 #define SPRAG_MOTION_H
 
+#include "linalg.h"
 #include "shape.h"
+
+// A point (m) of the axes of a pose in the world, and the other way round.
+static inline void sprag_pose_world(const sprag_pose *pose, const double local[3], double world[3])
+{
+    mul33(pose->rotation, local, world);
+    add_scaled(world, 1, pose->position, 3);
+}
+
+static inline void sprag_pose_local(const sprag_pose *pose, const double world[3], double local[3])
+{
+    double from[3];
+    subtract3(world, pose->position, from);
+    mul33_transposed(pose->rotation, from, local);
+}
 
 typedef struct sprag_motion {
     sprag_pose pose;    // of the centre of mass, at t = 0
@@ -20,6 +35,9 @@ void sprag_motion_at(const sprag_motion *motion, double t, sprag_pose *pose);
 
 // A pose in the world, told in the axes of a frame: what carries it back is frame * mount.
 void sprag_pose_in(const sprag_pose *frame, const sprag_pose *of, sprag_pose *mount);
+
+// of = frame * mount; none of the others.
+void sprag_pose_on(const sprag_pose *frame, const sprag_pose *mount, sprag_pose *of);
 
 // A shape mounted on a body.
 typedef struct sprag_carried {

@@ -5,17 +5,8 @@
 #ifndef SPRAG_TREE_H
 #define SPRAG_TREE_H
 
-#include <stdbool.h>
-
+#include "box.h"
 #include "scratch.h"
-
-// Boxes are lo[3], hi[3] (m). Boxes that touch overlap. All comparisons are made: which one fails
-// first cannot be foretold.
-static inline bool sprag_boxes_overlap(const double a[6], const double b[6])
-{
-    return (a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) &
-           (b[2] <= a[5]);
-}
 
 // The caller owns the arrays: order has room for `count` entries, bounds for 2 count.
 typedef struct sprag_tree {

@@ -319,7 +319,7 @@ END_TEST
 static bool fast(void *data, dBodyID body, ode_motion *motion)
 {
     (void)data;
-    memcpy(motion->shift, dBodyGetLinearVel(body), 3 * sizeof(double));
+    motion->slack = norm3(dBodyGetLinearVel(body));
     motion->turn = norm3(dBodyGetAngularVel(body));
     return true;
 }
@@ -328,10 +328,10 @@ START_TEST(moving_bounds_reach_all_possible_contacts)
 {
     dGeomID ball = on_body(dCreateSphere(space, 0.1), 0, 0, 0);
     dGeomID wall = dCreateBox(space, 0.1, 4, 4);
-    dGeomID rod = on_body(dCreateBox(space, 4, 0.1, 0.1), 0, 0, 10);
+    dGeomID rod = on_body(dCreateBox(space, 4, 0.1, 0.1), 0, 0, 20);
     dGeomID post = dCreateSphere(space, 0.1);
     dGeomSetPosition(wall, 10, 0, 0);
-    dGeomSetPosition(post, 0, 1.9, 10);
+    dGeomSetPosition(post, 0, 1.9, 20);
     const ode_collision all = {.a = (dGeomID)space};
     find_in(&all, 1, fast, 0);
     ck_assert_int_eq(pairs.count, 0);
@@ -340,7 +340,7 @@ START_TEST(moving_bounds_reach_all_possible_contacts)
     find_in(&all, 1, fast, 0);
     ck_assert_int_eq(pairs.count, 2);
     ck_assert_int_eq(found(ball, wall) + found(rod, post), 2);
-    dBodySetLinearVel(dGeomGetBody(ball), -10, 0, 0);
+    dBodySetLinearVel(dGeomGetBody(ball), 9, 0, 0);
     find_in(&all, 1, fast, 0);
     ck_assert_int_eq(found(ball, wall), 0);
 }

@@ -117,15 +117,6 @@ static void yield_of(const sprag_body *b, const double g[6], double v[6])
     }
 }
 
-static double dot6(const double *a, const double *b)
-{
-    double sum = 0;
-    for (int k = 0; k < 6; k++) {
-        sum += a[k] * b[k];
-    }
-    return sum;
-}
-
 // (J M^-1 J' h + cfm) lambda = c - J v*: the joint's rows as equations, by elimination.
 static void solve_rows(ode_problem *pulled)
 {
