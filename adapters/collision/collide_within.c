@@ -47,8 +47,7 @@ double sprag_ode_size_of_smaller(dGeomID a, dGeomID b)
 // for what is within it: it may be a drum.
 static bool is_turned(const ode_geom *mesh, const ode_geom *other)
 {
-    if (!mesh->mesh || !mesh->body || dBodyIsKinematic(mesh->body) ||
-        !sprag_ode_mesh_is_inside_out(mesh->mesh)) {
+    if (!mesh->mesh || !mesh->body || dBodyIsKinematic(mesh->body) || !mesh->mesh->inside_out) {
         return false;
     }
     ode_geom of = *other;

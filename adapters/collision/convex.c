@@ -2,42 +2,22 @@
 #include "geometry_cache.h"
 
 #include <stdlib.h>
-#include <uthash.h>
 
 #include "geom_layout.h"
 
-struct ode_hull {
-    dGeomID geom;     // key
-    long used;        // search that has used it last
-    uint64_t content; // hash of the geom's data
-    int faces;        // room
-    int *start;
-    double (*normal)[3];
-    int *links;
-    sprag_polytope polytope; // of these arrays
-    UT_hash_handle hh;
-};
-
-static void free_hull(ode_geometry *g, ode_hull *h)
+static bool make_room(ode_hull *h, int faces)
 {
-    if (h->hh.tbl) { // there was memory to add it
-        HASH_DEL(g->hulls, h);
-    }
-    free(h->start);
-    free(h->normal);
-    free(h->links);
-    free(h);
-}
-
-void sprag_ode_drop_hulls(ode_geometry *g, long before)
-{
-    ode_hull *h, *next;
-    HASH_ITER(hh, g->hulls, h, next)
-    {
-        if (h->used < before) {
-            free_hull(g, h);
+    if (!h->start || h->room < faces) {
+        int *start = realloc(h->start, (size_t)(faces + 1) * sizeof *start);
+        h->start = start ? start : h->start;
+        double(*normal)[3] = realloc(h->normal, (size_t)(faces + 1) * sizeof *normal);
+        h->normal = normal ? normal : h->normal;
+        if (!start || !normal) {
+            return false;
         }
+        h->room = faces;
     }
+    return true;
 }
 
 const sprag_polytope *sprag_ode_polytope_of(ode_geometry *g, dGeomID id)
@@ -52,35 +32,19 @@ const sprag_polytope *sprag_ode_polytope_of(ode_geometry *g, dGeomID id)
         sprag_ode_hash_bytes(c->point_count, c->points, 3 * sizeof(dReal) * c->point_count);
     content = sprag_ode_hash_bytes(content, c->polygons, sizeof(unsigned) * (size_t)loops);
     content = sprag_ode_hash_bytes(content, &c->polygons, sizeof c->polygons);
-    ode_hull *h;
-    HASH_FIND_PTR(g->hulls, &id, h);
-    if (h) {
-        h->used = g->searches;
-    }
-    if (h && h->content == content && h->polytope.vertex == vertex) {
+    ode_kept *kept = sprag_ode_keep(g, id);
+    ode_hull *h = kept ? &kept->hull : NULL;
+    if (h && kept->content == content && h->polytope.vertex == vertex) {
         return &h->polytope;
     }
-    if (h && h->faces < faces) {
-        free_hull(g, h);
-        h = NULL;
-    }
     if (!h) {
-        h = calloc(1, sizeof *h);
-        if (!h) {
-            return NULL;
-        }
-        h->geom = id;
-        h->used = g->searches;
-        h->faces = faces;
-        h->start = malloc((size_t)(faces + 1) * sizeof *h->start);
-        h->normal = malloc((size_t)(faces + 1) * sizeof *h->normal);
-        HASH_ADD_PTR(g->hulls, geom, h);
-        if (!h->start || !h->normal || !h->hh.tbl) {
-            free_hull(g, h);
-            return NULL;
-        }
+        return NULL;
     }
-    h->content = content;
+    kept->content = 0;
+    if (!make_room(h, faces)) {
+        return NULL;
+    }
+    kept->content = content;
     h->polytope =
         sprag_polytope_make(vertex, (int)c->point_count, c->polygons, faces, h->start, h->normal);
     int *links = realloc(h->links, (size_t)sprag_polytope_links(&h->polytope) * sizeof *links);

@@ -13,11 +13,66 @@ ode_geometry *sprag_ode_geometry_make(void)
     return calloc(1, sizeof(ode_geometry));
 }
 
+static void free_kept(ode_geometry *g, ode_kept *k)
+{
+    if (k->hh.tbl) { // there was memory to add it
+        HASH_DEL(g->kept, k);
+    }
+    free(k->hull.start);
+    free(k->hull.normal);
+    free(k->hull.links);
+    free(k->mesh.corner);
+    free(k->mesh.box);
+    free(k->mesh.tree.order);
+    free(k->mesh.tree.bounds);
+    free(k);
+}
+
+// Frees what is unused since a search.
+static void drop(ode_geometry *g, long before)
+{
+    ode_kept *k, *next;
+    HASH_ITER(hh, g->kept, k, next)
+    {
+        if (k->used < before) {
+            free_kept(g, k);
+        }
+    }
+}
+
+ode_kept *sprag_ode_keep(ode_geometry *g, dGeomID id)
+{
+    ode_kept *k;
+    HASH_FIND_PTR(g->kept, &id, k);
+    if (!k) {
+        k = calloc(1, sizeof *k);
+        if (!k) {
+            return NULL;
+        }
+        k->geom = id;
+        HASH_ADD_PTR(g->kept, geom, k);
+        if (!k->hh.tbl) {
+            free_kept(g, k);
+            return NULL;
+        }
+    }
+    k->used = g->searches;
+    return k;
+}
+
+void sprag_ode_keep_mesh(ode_geometry *g, dGeomID id)
+{
+    ode_kept *k;
+    HASH_FIND_PTR(g->kept, &id, k);
+    if (k) {
+        k->used = g->searches;
+    }
+}
+
 void sprag_ode_geometry_free(ode_geometry *g)
 {
     if (g) {
-        sprag_ode_drop_hulls(g, LONG_MAX);
-        sprag_ode_drop_meshes(g, LONG_MAX);
+        drop(g, LONG_MAX);
         for (int i = 0; i < 2; i++) {
             ode_pair_table *table = i ? &g->last : &g->now;
             sprag_ode_set_free(&table->pairs);
@@ -36,7 +91,6 @@ void sprag_ode_geometry_look_again(ode_geometry *g)
 void sprag_ode_geometry_count_search(ode_geometry *g)
 {
     if (++g->searches % KEPT_SEARCHES == 0) {
-        sprag_ode_drop_hulls(g, g->searches - KEPT_SEARCHES);
-        sprag_ode_drop_meshes(g, g->searches - KEPT_SEARCHES);
+        drop(g, g->searches - KEPT_SEARCHES);
     }
 }

@@ -4,14 +4,43 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <uthash.h>
 
 #include "geom_pairs.h"
 #include "hash.h"
 #include "sets.h"
+#include "tree.h"
 
-typedef struct ode_hull ode_hull;
-typedef struct ode_mesh ode_mesh;
 typedef struct ode_flights ode_flights;
+
+typedef struct ode_hull { // the faces of a convex geom
+    int room;             // faces
+    int *start;
+    double (*normal)[3];
+    int *links;
+    sprag_polytope polytope; // of these arrays; the vertices stay in the program's own one
+} ode_hull;
+
+typedef struct ode_mesh {   // a triangle mesh
+    long looked;            // at its triangles last, by the count of the cache
+    long change;            // the last one of its data, then
+    dTriMeshDataID data;    // of the geom, and its number of triangles
+    int count;              // then
+    int room;               // triangles
+    double (*corner)[3][3]; // m, in the axes of the geom
+    double (*box)[6];       // m, around each triangle
+    sprag_tree tree;        // of the boxes
+    bool inside_out;        // it is closed, and its triangles face inwards
+} ode_mesh;
+
+typedef struct ode_kept { // the data of a geom
+    dGeomID geom;         // key
+    long used;            // search that has used it last
+    uint64_t content;     // hash of the geom's data, of a mesh of a sample; 0: nothing is kept
+    ode_hull hull;        // of a convex geom
+    ode_mesh mesh;        // of a mesh
+    UT_hash_handle hh;
+} ode_kept;
 
 typedef struct ode_pair_table { // of one search for pairs
     ode_set pairs;              // geoms and triangles of the sides
@@ -20,8 +49,7 @@ typedef struct ode_pair_table { // of one search for pairs
 } ode_pair_table;
 
 struct ode_geometry {
-    ode_hull *hulls;  // by geom
-    ode_mesh *meshes; // by geom
+    ode_kept *kept; // by geom
     ode_pair_table last, now;
     ode_flights *flights; // of speculate.c; NULL: none yet
     long searches;        // for pairs, so far
@@ -37,14 +65,10 @@ bool sprag_ode_simple_shape(dGeomID id, sprag_shape *shape);
 
 // The faces of a convex geom of known layout. NULL: no memory.
 const sprag_polytope *sprag_ode_polytope_of(ode_geometry *geometry, dGeomID id);
-void sprag_ode_drop_hulls(ode_geometry *geometry, long before); // unused since that search
 
 // ---- meshes.c: triangle meshes
 
 const ode_mesh *sprag_ode_mesh_of(ode_geometry *geometry, dGeomID id); // NULL: no memory
-void sprag_ode_drop_meshes(ode_geometry *geometry, long before);       // unused since that search
-
-bool sprag_ode_mesh_is_inside_out(const ode_mesh *mesh); // closed, with triangles facing inwards
 
 // m, in the axes of the geom: the box around all triangles, and the triangles that may be in a box.
 // turned: they face the other way.
@@ -71,7 +95,10 @@ void sprag_ode_known_memories(ode_geometry *geometry, ode_pairs *pairs);
 
 // ---- geometry_cache.c
 
-// Counts a search for pairs; drops hulls and meshes that have long been unused.
+// The data of a geom, in use now; new ones are all zero. NULL: no memory.
+ode_kept *sprag_ode_keep(ode_geometry *geometry, dGeomID id);
+
+// Counts a search for pairs; drops the data of geoms that have long been unused.
 void sprag_ode_geometry_count_search(ode_geometry *geometry);
 
 // Adds the content of a geom's data to a hash.

@@ -3,52 +3,11 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <uthash.h>
 
 #include "linalg.h"
-#include "tree.h"
 
 // An ODE without triangle meshes has no such function either.
 #pragma weak dGeomTriMeshGetTriangle
-
-struct ode_mesh {
-    dGeomID geom;           // key
-    long used;              // search that has used it last
-    long looked;            // at its triangles last, by the count of the cache
-    long change;            // the last one of its data, then
-    dTriMeshDataID data;    // of the geom, and its number of triangles
-    int count;              // then
-    uint64_t content;       // hash of a sample of the triangles
-    int room;               // triangles
-    double (*corner)[3][3]; // m, in the axes of the geom
-    double (*box)[6];       // m, around each triangle
-    sprag_tree tree;        // of the boxes
-    bool inside_out;        // it is closed, and its triangles face inwards
-    UT_hash_handle hh;
-};
-
-static void free_mesh(ode_geometry *g, ode_mesh *m)
-{
-    if (m->hh.tbl) { // there was memory to add it
-        HASH_DEL(g->meshes, m);
-    }
-    free(m->corner);
-    free(m->box);
-    free(m->tree.order);
-    free(m->tree.bounds);
-    free(m);
-}
-
-void sprag_ode_drop_meshes(ode_geometry *g, long before)
-{
-    ode_mesh *m, *next;
-    HASH_ITER(hh, g->meshes, m, next)
-    {
-        if (m->used < before) {
-            free_mesh(g, m);
-        }
-    }
-}
 
 // Changes that programs have told ODE, in all threads: the number of the last one of the data with
 // a hash. Fewer: meshes are read anew when others change.
@@ -70,25 +29,34 @@ void sprag_ode_mesh_changed(dTriMeshDataID data)
 // for the old one.
 enum { SAMPLES = 32 };
 
+// The corners (m) of a triangle in the axes of the geom.
+static void read_triangle(dGeomID id, int number, double local[3][3])
+{
+    const dReal *at = dGeomGetPosition(id), *R = dGeomGetRotation(id);
+    dVector3 corner[3];
+    dGeomTriMeshGetTriangle(id, number, &corner[0], &corner[1], &corner[2]);
+    for (int c = 0; c < 3; c++) {
+        for (int k = 0; k < 3; k++) {
+            local[c][k] = 0;
+            for (int j = 0; j < 3; j++) {
+                local[c][k] += R[4 * j + k] * (corner[c][j] - at[j]);
+            }
+        }
+    }
+}
+
 // Hash of these triangles, which are spread evenly over the mesh.
 static uint64_t sample_mesh(dGeomID id, int count)
 {
     const void *data = dGeomTriMeshGetData(id);
     uint64_t content = sprag_ode_hash_bytes((uint64_t)count, &data, sizeof data);
-    const dReal *at = dGeomGetPosition(id), *R = dGeomGetRotation(id);
     for (int i = 0; i < SAMPLES && i < count; i++) {
-        dVector3 corner[3];
-        int number = count <= SAMPLES ? i : (int)((long)i * (count - 1) / (SAMPLES - 1));
-        dGeomTriMeshGetTriangle(id, number, &corner[0], &corner[1], &corner[2]);
-        for (int c = 0; c < 3; c++) { // rounded to 1e-6 m, so that the pose does not matter
-            for (int k = 0; k < 3; k++) {
-                double local = 0;
-                for (int j = 0; j < 3; j++) {
-                    local += R[4 * j + k] * (corner[c][j] - at[j]);
-                }
-                long rounded = (long)floor(local * 1e6 + 0.5);
-                content = sprag_ode_hash_bytes(content, &rounded, sizeof rounded);
-            }
+        double corner[3][3];
+        read_triangle(id, count <= SAMPLES ? i : (int)((long)i * (count - 1) / (SAMPLES - 1)),
+                      corner);
+        for (int c = 0; c < 9; c++) { // rounded to 1e-6 m, so that the pose does not matter
+            long rounded = (long)floor(corner[c / 3][c % 3] * 1e6 + 0.5);
+            content = sprag_ode_hash_bytes(content, &rounded, sizeof rounded);
         }
     }
     return content;
@@ -137,79 +105,41 @@ static bool is_inside_out(const ode_mesh *m)
     return volume < 0 && norm3(area) < OPEN * all;
 }
 
-bool sprag_ode_mesh_is_inside_out(const ode_mesh *m)
-{
-    return m->inside_out;
-}
-
 static void read_mesh(ode_mesh *m, dGeomID id, int count)
 {
-    const dReal *at = dGeomGetPosition(id), *R = dGeomGetRotation(id);
     for (int i = 0; i < count; i++) {
-        dVector3 corner[3];
-        dGeomTriMeshGetTriangle(id, i, &corner[0], &corner[1], &corner[2]);
-        for (int k = 0; k < 3; k++) {
-            for (int c = 0; c < 3; c++) {
-                m->corner[i][c][k] = 0;
-                for (int j = 0; j < 3; j++) {
-                    m->corner[i][c][k] += R[4 * j + k] * (corner[c][j] - at[j]);
-                }
-            }
-            double x = m->corner[i][0][k], y = m->corner[i][1][k], z = m->corner[i][2][k];
-            m->box[i][k] = fmin(x, fmin(y, z));
-            m->box[i][k + 3] = fmax(x, fmax(y, z));
-        }
+        read_triangle(id, i, m->corner[i]);
+        sprag_triangle_box((const double(*)[3])m->corner[i], m->box[i]);
     }
     m->tree.count = count;
     sprag_tree_build(&m->tree, (const double(*)[6])m->box);
     m->inside_out = is_inside_out(m);
 }
 
-void sprag_ode_keep_mesh(ode_geometry *g, dGeomID id)
-{
-    ode_mesh *m;
-    HASH_FIND_PTR(g->meshes, &id, m);
-    if (m) {
-        m->used = g->searches;
-    }
-}
-
 const ode_mesh *sprag_ode_mesh_of(ode_geometry *g, dGeomID id)
 {
     const int count = dGeomTriMeshGetTriangleCount(id);
     const dTriMeshDataID data = dGeomTriMeshGetData(id);
-    ode_mesh *m;
-    HASH_FIND_PTR(g->meshes, &id, m);
-    if (m) {
-        m->used = g->searches;
+    ode_kept *kept = sprag_ode_keep(g, id);
+    if (!kept) {
+        return NULL;
     }
+    ode_mesh *m = &kept->mesh;
     const long change = *last_change_of(data);
-    const bool told = !m || m->change != change;
+    const bool told = !m->corner || m->change != change;
     if (!told && g->looks > 0 && m->looked == g->looks && m->data == data && m->count == count) {
         return m;
     }
     const uint64_t content = sample_mesh(id, count);
-    if (m) {
-        m->looked = g->looks;
-    }
-    if (!told && m->content == content) {
+    m->looked = g->looks;
+    if (!told && kept->content == content) {
         return m;
     }
-    if (!m) {
-        m = calloc(1, sizeof *m);
-        if (!m) {
-            return NULL;
-        }
-        m->geom = id;
-        m->used = g->searches;
-        HASH_ADD_PTR(g->meshes, geom, m);
-    }
-    if (!m->hh.tbl || !make_room(m, count)) {
-        free_mesh(g, m);
+    kept->content = 0;
+    if (!make_room(m, count)) {
         return NULL;
     }
-    m->content = content;
-    m->looked = g->looks;
+    kept->content = content;
     m->change = change;
     m->data = data;
     m->count = count;

@@ -658,7 +658,7 @@ START_TEST(what_questions_have_read_goes)
     ode_geom two[2];
     ck_assert_int_eq(sprag_ode_two_geoms(geometry, ball, cube, two), SPRAG_OK);
     ck_assert(sprag_ode_pairs_of_two(two, 1, &scratch, &pairs));
-    ck_assert_ptr_nonnull(geometry->hulls);
+    ck_assert_ptr_nonnull(geometry->kept);
     dGeomDestroy(cube);
     for (int i = 0; i < 2500; i++) {
         sprag_scratch_reset(&scratch);
@@ -666,7 +666,7 @@ START_TEST(what_questions_have_read_goes)
             sprag_ode_find_wanted(geometry, &call, false, half, is_none, NULL, &scratch, &pairs),
             SPRAG_OK);
     }
-    ck_assert_ptr_null(geometry->hulls);
+    ck_assert_ptr_null(geometry->kept);
 }
 END_TEST
 
