@@ -7,17 +7,13 @@
 
 static bool make_room(ode_hull *h, int faces)
 {
-    if (!h->start || h->room < faces) {
-        int *start = realloc(h->start, (size_t)(faces + 1) * sizeof *start);
-        h->start = start ? start : h->start;
-        double(*normal)[3] = realloc(h->normal, (size_t)(faces + 1) * sizeof *normal);
-        h->normal = normal ? normal : h->normal;
-        if (!start || !normal) {
-            return false;
-        }
-        h->room = faces;
+    if (faces > h->room) {
+        free(h->normal);
+        h->normal = malloc((size_t)faces * (sizeof *h->normal + sizeof *h->start));
+        h->start = (int *)(void *)(h->normal + faces);
+        h->room = h->normal ? faces : 0;
     }
-    return true;
+    return faces <= h->room;
 }
 
 const sprag_polytope *sprag_ode_polytope_of(ode_geometry *g, dGeomID id)

@@ -73,10 +73,10 @@ sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *
 // no collider for the two.
 sprag_result sprag_ode_two_geoms(ode_geometry *geometry, dGeomID a, dGeomID b, ode_geom geom[2]);
 
-// Their pair; of a mesh, the pairs with triangles within `margin` (m) of the other geom. side[0] is
-// of the first. No memories. false: no memory.
-bool sprag_ode_pairs_of_two(const ode_geom geom[2], double margin, sprag_scratch *scratch,
-                            ode_pairs *pairs);
+// The pair of such two; of a mesh, the pairs with triangles within `margin` (m) of the other geom.
+// side[0] is of the first. No memories.
+sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b, double margin,
+                                    sprag_scratch *scratch, ode_pairs *pairs);
 
 // Takes the last search back: the next one finds the memories that it has found.
 void sprag_ode_pair_memories_undo(ode_geometry *geometry);

@@ -18,13 +18,9 @@ static void free_kept(ode_geometry *g, ode_kept *k)
     if (k->hh.tbl) { // there was memory to add it
         HASH_DEL(g->kept, k);
     }
-    free(k->hull.start);
     free(k->hull.normal);
     free(k->hull.links);
     free(k->mesh.corner);
-    free(k->mesh.box);
-    free(k->mesh.tree.order);
-    free(k->mesh.tree.bounds);
     free(k);
 }
 
@@ -58,15 +54,6 @@ ode_kept *sprag_ode_keep(ode_geometry *g, dGeomID id)
     }
     k->used = g->searches;
     return k;
-}
-
-void sprag_ode_keep_mesh(ode_geometry *g, dGeomID id)
-{
-    ode_kept *k;
-    HASH_FIND_PTR(g->kept, &id, k);
-    if (k) {
-        k->used = g->searches;
-    }
 }
 
 void sprag_ode_geometry_free(ode_geometry *g)

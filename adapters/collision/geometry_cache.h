@@ -15,8 +15,8 @@ typedef struct ode_flights ode_flights;
 
 typedef struct ode_hull { // the faces of a convex geom
     int room;             // faces
+    double (*normal)[3];  // with `start` behind it, in one block
     int *start;
-    double (*normal)[3];
     int *links;
     sprag_polytope polytope; // of these arrays; the vertices stay in the program's own one
 } ode_hull;
@@ -27,7 +27,7 @@ typedef struct ode_mesh {   // a triangle mesh
     dTriMeshDataID data;    // of the geom, and its number of triangles
     int count;              // then
     int room;               // triangles
-    double (*corner)[3][3]; // m, in the axes of the geom
+    double (*corner)[3][3]; // m, in the axes of the geom; with all that follow, in one block
     double (*box)[6];       // m, around each triangle
     sprag_tree tree;        // of the boxes
     bool inside_out;        // it is closed, and its triangles face inwards

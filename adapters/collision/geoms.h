@@ -50,9 +50,6 @@ void sprag_ode_set_bounds(ode_geom *geom); // of a SHAPE or MESH
 // The pose `time` s ago, by the velocity that the body has now.
 void sprag_ode_pose_before(const ode_geom *geom, double time, sprag_pose *before);
 
-// Keeps the triangles of a mesh in the cache although this step does not read them.
-void sprag_ode_keep_mesh(ode_geometry *geometry, dGeomID id);
-
 typedef void ode_triangle_fn(void *data, int number, const double corner[3][3]);
 
 // Calls back for the triangles of a mesh that may be within the bounds (m, world axes). Corners are

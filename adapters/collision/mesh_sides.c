@@ -33,11 +33,12 @@ static const double MOSTLY = 0.5;
 // smaller: what stands on a floor is thrown up through a ramp above it.
 static const double HARDLY = 0.1;
 
-// Into side 0, by the front.
-static void set_way_out(const double front[3], int side, double way[3])
+// Into side 0, by the front and by the back of a triangle of a side.
+static void set_ways_out(const double front[3], int side, double out[3], double back[3])
 {
     for (int k = 0; k < 3; k++) {
-        way[k] = side ? front[k] : -front[k];
+        out[k] = side ? front[k] : -front[k];
+        back[k] = -out[k];
     }
 }
 
@@ -80,8 +81,7 @@ static bool is_mostly_behind(const ode_mesh_collision *c, const sprag_shape *con
                              const sprag_pose *const pose[2], const double front[3])
 {
     double out[3], back[3];
-    set_way_out(front, c->side, out);
-    set_way_out(front, !c->side, back);
+    set_ways_out(front, c->side, out, back);
     return sprag_gap_along(shape, pose, out) < sprag_gap_along(shape, pose, back);
 }
 
@@ -94,8 +94,7 @@ bool sprag_ode_is_behind(const ode_mesh_collision *c, const sprag_shape *const s
         !sprag_gap_front(shape[c->side], pose[c->side], front)) {
         return false;
     }
-    set_way_out(front, c->side, out);
-    set_way_out(front, !c->side, back);
+    set_ways_out(front, c->side, out, back);
     if (dot3(out, found->normal) > 1 - SPRAG_TRIANGLE_ALONG ||
         !is_mostly_behind(c, shape, pose, front) ||
         has_led(c, shape, pose, out, -HARDLY * sprag_gap_along(shape, pose, out))) {

@@ -64,23 +64,16 @@ static uint64_t sample_mesh(dGeomID id, int count)
 
 static bool make_room(ode_mesh *m, int count)
 {
-    if (count <= m->room) {
-        return true;
+    if (count > m->room) {
+        const size_t n = (size_t)count;
+        free(m->corner);
+        m->corner = malloc(n * (sizeof *m->corner + 3 * sizeof *m->box + sizeof *m->tree.order));
+        m->box = (double(*)[6])(void *)(m->corner + n);
+        m->tree.bounds = m->box + n;
+        m->tree.order = (int *)(void *)(m->tree.bounds + 2 * n);
+        m->room = m->corner ? count : 0;
     }
-    size_t n = (size_t)count;
-    double(*corner)[3][3] = realloc(m->corner, n * sizeof *corner);
-    m->corner = corner ? corner : m->corner;
-    double(*box)[6] = realloc(m->box, n * sizeof *box);
-    m->box = box ? box : m->box;
-    int *order = realloc(m->tree.order, n * sizeof *order);
-    m->tree.order = order ? order : m->tree.order;
-    double(*bounds)[6] = realloc(m->tree.bounds, 2 * n * sizeof *bounds);
-    m->tree.bounds = bounds ? bounds : m->tree.bounds;
-    if (!corner || !box || !order || !bounds) {
-        return false;
-    }
-    m->room = count;
-    return true;
+    return count <= m->room;
 }
 
 // Areas of a closed surface add up to zero but for this share. Greater: bowls and caps count as

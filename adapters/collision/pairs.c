@@ -80,16 +80,6 @@ static int geoms_in(dGeomID id)
     return id && dGeomIsSpace(id) ? dSpaceGetNumGeoms((dSpaceID)id) : 1;
 }
 
-static void begin_item(dGeomID id, item *begun)
-{
-    begun->id = id;
-    begun->category = dGeomGetCategoryBits(id);
-    begun->collide = dGeomGetCollideBits(id);
-    begun->members = -1;
-    begun->is_read = begun->moves = false;
-    begun->geom.body = dGeomGetBody(id);
-}
-
 // NULL: no memory.
 static item *item_of(finder *f, dGeomID id)
 {
@@ -98,11 +88,17 @@ static item *item_of(finder *f, dGeomID id)
     const int i = all ? sprag_ode_set_add(&f->geoms, (ode_key){{id}}) : -1;
     f->item = all ? all : f->item;
     if (i == known) {
-        begin_item(id, &f->item[i]);
+        item *begun = &f->item[i];
+        begun->id = id;
+        begun->category = dGeomGetCategoryBits(id);
+        begun->collide = dGeomGetCollideBits(id);
+        begun->members = -1;
+        begun->is_read = begun->moves = false;
+        begun->geom.body = dGeomGetBody(id);
         if (dGeomGetClass(id) == dTriMeshClass) {
-            sprag_ode_keep_mesh(f->geometry, id);
+            (void)sprag_ode_keep(f->geometry, id); // though this step may not read it
         }
-        sprag_ode_read_bounds(id, f->item[i].geom.bounds); // a geom is read when it is in a pair
+        sprag_ode_read_bounds(id, begun->geom.bounds); // a geom is read when it is in a pair
     }
     return i < 0 ? NULL : &f->item[i];
 }
@@ -515,29 +511,26 @@ sprag_result sprag_ode_two_geoms(ode_geometry *geometry, dGeomID a, dGeomID b, o
     return has_collider(&geom[0], &geom[1]) ? SPRAG_OK : SPRAG_BAD_PROBLEM;
 }
 
-bool sprag_ode_pairs_of_two(const ode_geom geom[2], double margin, sprag_scratch *scratch,
-                            ode_pairs *pairs)
+sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b, double margin,
+                                    sprag_scratch *scratch, ode_pairs *pairs)
 {
-    finder f = find_in(NULL, NULL, NULL, NULL, margin, scratch, pairs);
+    finder f = find_in(geometry, NULL, NULL, NULL, margin, scratch, pairs);
+    ode_geom geom[2];
+    const sprag_result result = sprag_ode_two_geoms(geometry, a, b, geom);
     f.item = SPRAG_TAKE_RAW(scratch, 2, item);
     f.bounds = SPRAG_TAKE_RAW(scratch, 2, *f.bounds);
-    if (scratch->failed) {
-        return false;
+    if (result != SPRAG_OK || scratch->failed) {
+        return result != SPRAG_OK ? result : SPRAG_NO_MEMORY;
     }
-    const bool mesh[2] = {geom[0].kind == ODE_GEOM_MESH, geom[1].kind == ODE_GEOM_MESH};
     for (int i = 0; i < 2; i++) {
+        sprag_ode_set_bounds(&geom[i]);
         f.item[i] = (item){.id = geom[i].named, .geom = geom[i]};
         set_side(&f.item[i].side, &geom[i], geom[i].named, false);
-        if (mesh[0] && mesh[1]) {
-            sprag_ode_set_bounds(&f.item[i].geom);
-            widen(&f, i);
-        }
+        widen(&f, i);
     }
-    if (mesh[0] != mesh[1]) {
-        mesh_search m = {.f = &f, .i = mesh[1], .j = mesh[0], .swapped = mesh[1]};
-        add_near(&m, margin);
-    } else if (!mesh[0] || sprag_boxes_overlap(f.bounds[0], f.bounds[1])) {
+    if (geom[0].kind == ODE_GEOM_SHAPE || geom[1].kind == ODE_GEOM_SHAPE ||
+        sprag_boxes_overlap(f.bounds[0], f.bounds[1])) {
         add_pairs(&f, 0, 1);
     }
-    return !scratch->failed;
+    return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
 }

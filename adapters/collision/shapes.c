@@ -96,7 +96,8 @@ static bool set_shape(ode_geometry *g, dGeomID id, ode_geom *geom)
     }
 }
 
-// The box around a box that is turned, by R (along: 3) or by its inverse (1), and then moved by `at`.
+// The box around a box that is turned, by R (along: 3) or by its inverse (1), and then moved by
+// `at`.
 static void turn_box(const double R[9], int along, const double box[6], const double at[3],
                      double out[6])
 {

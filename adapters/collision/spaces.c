@@ -13,14 +13,6 @@ dGeomID sprag_ode_geom_in(dSpaceID space, int index)
     return sprag_ode_listed_geom(space, index);
 }
 
-bool sprag_ode_is_within(dGeomID id, dGeomID outer)
-{
-    while (id && id != outer) {
-        id = (dGeomID)dGeomGetSpace(id);
-    }
-    return id;
-}
-
 // The geom of a space that is, or holds, this one. NULL: this one is not in the space.
 static dGeomID child_of(dGeomID space, dGeomID id)
 {
@@ -28,6 +20,11 @@ static dGeomID child_of(dGeomID space, dGeomID id)
         id = (dGeomID)dGeomGetSpace(id);
     }
     return id;
+}
+
+bool sprag_ode_is_within(dGeomID id, dGeomID outer)
+{
+    return id == outer || child_of(outer, id);
 }
 
 // dSpaceCollide2 goes into the space of the higher sublevel, and passes the other one on as a

@@ -379,16 +379,6 @@ static void put_pair(question *q, const ode_ahead *ahead, bool is_mesh, int foun
     }
 }
 
-// Finds the pairs of two geoms that come nearer by no more than `reach` (m). false: the geoms have
-// no shapes, or no memory.
-static bool find_pairs(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
-                       double reach, ode_pairs *pairs)
-{
-    ode_geom of[2];
-    return reach < INFINITY && sprag_ode_two_geoms(geometry, geom[0], geom[1], of) == SPRAG_OK &&
-           sprag_ode_pairs_of_two(of, 2 * reach, scratch, pairs);
-}
-
 // Contacts of meshes, and of geoms that are not kept.
 static void put_pairs(question *q, ode_geometry *geometry, sprag_scratch *scratch,
                       const dGeomID geom[2], const ode_ahead *ahead)
@@ -397,7 +387,8 @@ static void put_pairs(question *q, ode_geometry *geometry, sprag_scratch *scratc
     ode_pairs pairs;
     bool meet;
     const double reach = approach(geom[0], geom[1], ahead, &meet);
-    if (!meet || !(reach > touching) || !find_pairs(geometry, scratch, geom, reach, &pairs)) {
+    if (!meet || !(reach > touching) || !(reach < INFINITY) ||
+        sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * reach, scratch, &pairs)) {
         return;
     }
     for (int i = 0; i < pairs.count && q->count < q->most; i++) {
@@ -513,7 +504,8 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
         reach += norm3(box[k].shift) + box[k].turn;
     }
     ode_pairs pairs;
-    if (!may_pass(box) || !find_pairs(geometry, scratch, geom, reach, &pairs)) {
+    if (!may_pass(box) || !(reach < INFINITY) ||
+        sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * reach, scratch, &pairs)) {
         return false;
     }
     for (int i = 0; i < pairs.count; i++) {

@@ -291,8 +291,7 @@ static bool ask_pair(void *data, int i, double gap, double time)
 {
     group *g = data;
     const ode_pair *source = g->source[i];
-    const ode_pair_answer *known =
-        sprag_ode_pair_answer_find(&g->s->answers, source->side[0]->geom, source->side[1]->geom);
+    const ode_pair_answer *known = step_answer_for(g->s, source);
     ode_advance *a = g->s->a;
     if (known) { // by another triangle, or in an earlier attempt
         group_set_surface(g->s, &g->pair[i], source, known);

@@ -7,8 +7,7 @@
 
 static ode_pair_answer *answer_with_feedback(const group *g, const ode_pair *source)
 {
-    ode_pair_answer *answer =
-        sprag_ode_pair_answer_find(&g->s->answers, source->side[0]->geom, source->side[1]->geom);
+    ode_pair_answer *answer = step_answer_for(g->s, source);
     return answer && answer->joint && dJointGetFeedback(answer->joint) ? answer : NULL;
 }
 

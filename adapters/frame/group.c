@@ -99,8 +99,7 @@ static void set_pair(group *g, int i, const ode_pair *source)
         set_collider(&g->collider[2 * i + side], s, source->side[side]);
         widen_radius(s, &g->collider[2 * i + side], source->side[side]->body);
     }
-    dGeomID geom[2] = {source->side[0]->geom, source->side[1]->geom};
-    const ode_pair_answer *known = sprag_ode_pair_answer_find(&s->answers, geom[0], geom[1]);
+    const ode_pair_answer *known = step_answer_for(s, source);
     if (known) {
         pair->state = known->accepted && known->paired ? SPRAG_PAIR_ACCEPTED : SPRAG_PAIR_DECLINED;
         group_set_surface(s, pair, source, known);

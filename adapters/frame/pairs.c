@@ -103,8 +103,7 @@ static bool is_ours(step *s, const ode_pair *pair)
     if (!has_distance(s, pair)) {
         return false;
     }
-    ode_pair_answer *answer =
-        sprag_ode_pair_answer_find(&s->answers, pair->side[0]->geom, pair->side[1]->geom);
+    ode_pair_answer *answer = step_answer_for(s, pair);
     if (answer && (!answer->joint || is_between(answer->joint, pair))) {
         answer->paired = true;
     }
@@ -291,8 +290,7 @@ bool step_find_sleepers(step *s)
     a->results.sleeper = SPRAG_TAKE(s->scratch, s->pairs.count, dBodyID);
     for (int i = 0; i < s->pairs.count && a->results.sleeper; i++) {
         const ode_pair *pair = &s->pairs.pair[i];
-        const ode_pair_answer *known =
-            sprag_ode_pair_answer_find(&s->answers, pair->side[0]->geom, pair->side[1]->geom);
+        const ode_pair_answer *known = step_answer_for(s, pair);
         dBodyID sleeper = !known || known->accepted ? sleeper_of(s, pair) : NULL;
         if (sleeper) {
             a->results.sleeper[a->results.sleepers++] = sleeper;

@@ -222,7 +222,7 @@ START_TEST(unused_shapes_are_forgotten)
     ck_assert(sprag_ode_mesh_of(g, mesh) && sprag_ode_polytope_of(g, hull));
     for (int search = 1; search <= 3000; search++) {
         if (search == 1500) {
-            sprag_ode_keep_mesh(g, mesh);
+            sprag_ode_keep(g, mesh);
         }
         sprag_ode_geometry_count_search(g);
         ck_assert_uint_eq(HASH_COUNT(g->kept), search < 2000 ? 2 : search < 3000);
