@@ -5,27 +5,21 @@
 
 #include "linalg.h"
 
-static ode_pair_answer *answer_with_feedback(const group *g, const ode_pair *source)
-{
-    ode_pair_answer *answer = step_answer_for(g->s, source);
-    return answer && answer->joint && dJointGetFeedback(answer->joint) ? answer : NULL;
-}
-
 // Two geoms may have several pairs, of triangles; their forces add up.
 static void write_pair_feedback(const group *g)
 {
     double rate = 1 / g->s->a->input.step;
     for (int i = 0; i < g->frame.pairs; i++) {
-        ode_pair_answer *answer = answer_with_feedback(g, g->source[i]);
-        if (answer) {
+        if (g->pair[i].wants_impulse) {
+            ode_pair_answer *answer = step_answer_for(g->s, g->source[i]);
             memset(answer->force, 0, sizeof answer->force);
         }
     }
     for (int i = 0; i < g->frame.pairs; i++) {
-        ode_pair_answer *answer = answer_with_feedback(g, g->source[i]);
-        if (!answer) {
+        if (!g->pair[i].wants_impulse) {
             continue;
         }
+        ode_pair_answer *answer = step_answer_for(g->s, g->source[i]);
         dBodyID body[2];
         bool reversed;
         sprag_ode_joint_bodies(answer->joint, body, &reversed);
