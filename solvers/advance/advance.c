@@ -38,9 +38,8 @@ static bool take_scratch(advance_run *run)
     run->work.pair = SPRAG_TAKE(scratch, frame->pairs, int);
     run->attempt.share = SPRAG_TAKE(scratch, frame->bodies, double);
     run->load = SPRAG_TAKE_RAW(scratch, frame->bodies, advance_load);
-    run->middles.acceleration = SPRAG_TAKE(scratch, frame->bodies, *run->middles.acceleration);
-    run->middles.of = SPRAG_TAKE(scratch, frame->bodies, double);
-    run->middles.next = SPRAG_TAKE(scratch, frame->bodies, double);
+    run->middles.kick = SPRAG_TAKE(scratch, frame->bodies, *run->middles.kick);
+    run->middles.ratio = SPRAG_TAKE(scratch, frame->bodies, double);
     run->work.moved = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->rows.given_force = SPRAG_TAKE(scratch, frame->contacts, *run->rows.given_force);
     return advance_take_energy(run);
@@ -193,7 +192,6 @@ sprag_result advance_open(advance_run *run)
 sprag_result advance_close(advance_run *run, sprag_result result)
 {
     sprag_frame *frame = run->frame;
-    result = result == SPRAG_OK ? advance_end_middles(run) : result;
     if (result != SPRAG_OK && frame->bodies > 0) {
         memcpy(frame->body, run->before, (size_t)frame->bodies * sizeof *run->before);
     }

@@ -2,7 +2,7 @@
 // the frame, plan.c chooses each sub-step and substep.c makes it, pairs.c finds gaps and safe
 // times, mesh.c treats triangles of a mesh, contacts.c, friction.c and solve.c make and
 // solve the contact problem, impact.c makes bodies bounce, flight.c moves bodies that nothing
-// holds, middles.c keeps the velocities of those that joints hold in the middle of sub-steps,
+// holds, middles.c has forces act on those that joints hold up to the middle of sub-steps,
 // spinners.c those that spin fast, swings.c shortens sub-steps of bodies that turn fast,
 // loads.c those of joints under load, or adds inertia instead, speculative.c makes contacts of what
 // blocks a sub-step, coarse.c plans a sub-step without events, projection.c changes its motion so
@@ -147,13 +147,10 @@ typedef struct advance_load { // of loads.c: what its joints do to a body
 } advance_load;
 
 typedef struct advance_middles { // of middles.c
-    double last;                 // s, length of the last sub-step
-    double usual;                // s, of the first one of the frame, if no event ends it
-    double *of, *next;           // s, length of the sub-step in whose middle a body's velocity is,
-                                 // and behind the one that is planned
-    double (*acceleration)[6];   // m/s^2, rad/s^2, of bodies that hang on joints; 0: of others
-    bool known;                  // it is that of the sub-step
-    bool moved, off;             // velocities in this frame; none is, because the work is spent
+    double usual;                // s, of the first sub-step of the frame, if no event ends it
+    double *ratio;     // of bodies, in the attempt: time for which forces act, over its length
+    double (*kick)[6]; // m/s, rad/s, of bodies that hang on joints, by half a usual sub-step; 0
+                       // where nothing bounces
 } advance_middles;
 
 typedef struct advance_mesh_crossing { // of mesh.c: the two meshes that were looked at last
@@ -323,17 +320,6 @@ bool advance_is_driven(const advance_run *run, int body);
 
 // After the bodies have moved: takes back what they have gained.
 void advance_limit_energy(advance_run *run);
-
-// ---- middles.c
-
-// At the end of the frame: velocities for a next sub-step of the usual length. SPRAG_OK or
-// SPRAG_NO_MEMORY.
-sprag_result advance_end_middles(advance_run *run);
-
-// At the start of a frame whose first sub-step takes this long if no event ends it; behind a
-// sub-step.
-void advance_start_middles(advance_run *run, double usual);
-void advance_keep_middles(advance_run *run);
 
 // ---- events.c
 

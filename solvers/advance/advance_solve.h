@@ -77,8 +77,11 @@ void advance_set_flight(advance_run *run, const advance_problem *p);
 
 // ---- middles.c
 
-// Sets the velocities at the start of the sub-step, behind its impacts and for its middle.
+// Sets the velocities behind the impacts at the start of the sub-step, and how long forces act.
 sprag_result advance_start_velocities(advance_run *run, advance_problem *p);
+
+// After the solve: makes the velocities those that the program sees.
+void advance_keep_middles(advance_run *run, const advance_problem *p);
 
 // ---- spinners.c
 

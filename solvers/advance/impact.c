@@ -84,8 +84,8 @@ static void add_point(impact *m, const advance_point *point, int i)
     sprag_contact_velocity(contact, m->round.body->velocity, sizeof *m->round.body, u);
     double approach = motion - dot3(contact->frame[0], u);
     double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
-    sprag_contact_velocity(contact, *run->middles.acceleration, sizeof(double[6]), u);
-    least -= 0.5 * run->middles.last * fmin(0, dot3(contact->frame[0], u)); // by middles.c
+    sprag_contact_velocity(contact, *run->middles.kick, sizeof(double[6]), u);
+    least -= fmin(0, dot3(contact->frame[0], u));
     bool overlaps = advance_is_pushed(run, point);
     bool closes = !point->speculative || point->gap <= approach * m->round.problem.step;
     bool is_older = overlaps && -point->gap > approach * run->frame->step;
@@ -239,10 +239,10 @@ static void set_least(impact *m)
     const advance_run *run = m->run;
     for (int i = 0; i < run->rows.count; i++) {
         const sprag_row *row = &run->rows.row[i];
-        double rate = advance_row_rate(row, *run->middles.acceleration, sizeof(double[6]));
-        double forced =
-            (2 * run->floor + 0.5 * run->middles.last) * advance_stop_approach(row, rate);
-        m->least[i] = advance_touching_speed + fmax(0, forced);
+        double forced = advance_stop_approach(
+            row, advance_row_rate(row, *run->middles.kick, sizeof(double[6])));
+        m->least[i] =
+            advance_touching_speed + fmax(0, forced) * (1 + 4 * run->floor / run->middles.usual);
     }
 }
 

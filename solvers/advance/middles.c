@@ -1,20 +1,32 @@
-// Bodies on joints have the velocities of the middle of the sub-step that they have gone (Verlet,
-// leapfrog): a sub-step adds h a to them, and moves bodies by what comes of it. From a sub-step of
-// length h to one of length k the middles are (h + k) / 2 apart, and not k. So the velocities are
-// moved by a (h - k) / 2 before it, a being the accelerations at its start. An impact comes between
-// both halves: it changes the velocities at its time, which are later by h / 2. Only events change
-// the length much, and a frame that has some ends with the velocities that the program would see
-// without them: those of the middle of a usual sub-step.
+// Bodies on joints have the velocities of half a usual sub-step ago (Verlet, leapfrog). A sub-step
+// of length h moves them by the velocities of its middle, so that forces act for half of the usual
+// length and half of h before it; what the program sees goes on by h. An impact comes after the
+// first of these halves: the forces act for it alone, which gives the velocities that the impact
+// changes. Only events change the length much: without them forces act for h, and nothing is done.
 //
 // Bodies in flight have exact velocities, those that touch something the ones that their contacts
-// end with: none of them is moved. What comes to touch something and does not bounce goes on with
-// the velocity of the middle of a usual sub-step, as it came: otherwise a touch would give it the
-// speed of half a sub-step.
+// end with: forces act for h. What comes to touch something and does not bounce does so, too, from
+// the velocity that it came with: otherwise a touch would give it the speed of half a sub-step.
 #include <math.h>
 #include <string.h>
 
 #include "advance_solve.h"
 #include "linalg.h"
+
+static void mark(const advance_run *run, const int body[2], bool value, bool *assemblies)
+{
+    for (int side = 0; side < 2; side++) {
+        if (body[side] != SPRAG_STATIC) {
+            assemblies[run->assembly[body[side]]] = value;
+        }
+    }
+}
+
+static void mark_pair(const advance_run *run, int pair, bool value, bool *assemblies)
+{
+    const int body[2] = {advance_body_of(run, pair, 0), advance_body_of(run, pair, 1)};
+    mark(run, body, value, assemblies);
+}
 
 // Which bodies hang on joints? By their assemblies: none of its bodies touches anything that bore a
 // load in the last sub-step, or turns far. false: none.
@@ -24,29 +36,17 @@ static bool find_hanging(const advance_run *run, bool *hangs)
     bool any = false;
     memset(hangs, 0, (size_t)frame->bodies * sizeof *hangs);
     for (int i = 0; i < run->rows.count; i++) {
-        const sprag_row *row = &run->rows.row[i];
-        for (int side = 0; side < 2; side++) {
-            if (row->body[side] != SPRAG_STATIC && sprag_row_holds(row)) {
-                hangs[run->assembly[row->body[side]]] = true;
-            }
+        if (sprag_row_holds(&run->rows.row[i])) {
+            mark(run, run->rows.row[i].body, true, hangs);
         }
     }
     for (int i = 0; i < run->points.closed; i++) {
-        const int pair = run->points.point[i].pair;
-        for (int side = 0; side < 2 && run->near[pair].active; side++) {
-            const int b = advance_body_of(run, pair, side);
-            if (b != SPRAG_STATIC) {
-                hangs[run->assembly[b]] = false;
-            }
+        if (run->near[run->points.point[i].pair].active) {
+            mark_pair(run, run->points.point[i].pair, false, hangs);
         }
     }
     for (int i = 0; i < frame->contacts; i++) {
-        for (int side = 0; side < 2; side++) {
-            const int b = frame->contact[i].body[side];
-            if (b != SPRAG_STATIC) {
-                hangs[run->assembly[b]] = false;
-            }
-        }
+        mark(run, frame->contact[i].body, false, hangs);
     }
     for (int i = 0; i < frame->bodies; i++) {
         const sprag_mover *body = &frame->body[i];
@@ -60,151 +60,141 @@ static bool find_hanging(const advance_run *run, bool *hangs)
     return any;
 }
 
-// The row changes no rate. A motor holds its rate against forces, up to its own: it drives until
-// its speed is reached, and not longer, so velocities would be moved beyond that speed, or beyond
-// those before an impact. A stop holds what rests on it, and not what comes to it or leaves it.
-static void keep_rate(const advance_run *run, const sprag_row *from, sprag_row *to)
+// Sets the kick of half a usual sub-step to the bodies that hang, by their forces and rows. Stops
+// hold what rests on them, and not what comes to them or leaves them. A motor at a stop is a force
+// of the body; one that drives it to the stop may have reached its speed, one that brakes it has
+// not. The other bodies do not move.
+static sprag_result find_kick(advance_run *run, const bool *hangs)
 {
-    const bool stop = sprag_row_is_stop(from);
-    const double rate = advance_row_rate(from, run->frame->body->velocity, sizeof(sprag_mover));
-    if (!stop || fabs(rate) <= advance_touching_speed) {
-        to->lo = from->lo;
-        to->hi = from->hi;
-    } else {
-        to->lo = to->hi = 0;
-    }
-}
-
-static sprag_result find_accelerations(advance_run *run)
-{
-    const int bodies = run->frame->bodies;
+    const double half = 0.5 * run->middles.usual;
+    const sprag_scratch before = *run->solving;
     advance_rates r;
     sprag_stats stats = {0};
-    if (run->middles.known) {
-        return SPRAG_OK;
-    }
-    run->middles.known = true;
-    memset(run->middles.acceleration, 0, (size_t)bodies * sizeof *run->middles.acceleration);
-    bool *hangs = run->work.moved;
-    run->middles.off |= advance_event_work_is_spent(run) && !run->middles.moved;
-    if (run->middles.off || !find_hanging(run, hangs)) {
-        return SPRAG_OK;
-    }
-    run->middles.moved = true;
-    const sprag_scratch before = *run->solving;
-    if (!advance_take_rates(run, run->frame->contacts, &r)) {
+    if (!advance_take_rates(run, 0, &r)) {
         return SPRAG_NO_MEMORY;
     }
-    advance_keep_rates(run, &r);
+    r.problem.step = half;
+    r.problem.rows = run->rows.count;
+    memcpy(r.row, run->rows.row, (size_t)run->rows.count * sizeof *r.row);
     for (int i = 0; i < r.problem.rows; i++) {
-        keep_rate(run, &run->rows.row[i], &r.row[i]);
-    }
-    for (int i = 0; i < bodies; i++) {
-        double *to = r.body[i].free_velocity, turn[3];
-        if (hangs[run->assembly[i]]) {
-            const sprag_mover *body = &run->before[i]; // without motors at stops
-            mul33(run->inverse[i], body->force + 3, turn);
-            add_scaled(to, r.problem.step / body->mass, body->force, 3);
-            add_scaled(to + 3, r.problem.step, turn, 3);
+        sprag_row *row = &r.row[i];
+        const double rate = advance_row_rate(row, run->frame->body->velocity, sizeof(sprag_mover));
+        if (sprag_row_is_stop(row) && fabs(rate) > advance_touching_speed) {
+            row->lo = row->hi = 0;
         }
     }
-    sprag_result result =
-        advance_solve_contacts(run, &r.problem, false, ADVANCE_SWEEPS, NULL, &r.solution, &stats);
-    for (int i = 0; i < bodies && result == SPRAG_OK; i++) {
+    for (int i = 0; i < r.problem.bodies; i++) {
+        const double *v = run->frame->body[i].velocity, *all = run->frame->body[i].force;
+        const double *given = run->before[i].force;
+        const double *force = dot6(all, v) < dot6(given, v) ? all : given;
+        double *free = r.body[i].free_velocity, turn[3];
+        advance_start_rates(&r, i, v);
         if (hangs[run->assembly[i]]) {
-            add_scaled(run->middles.acceleration[i], 1 / r.problem.step, r.solution.velocity[i], 6);
+            mul33(run->inverse[i], force + 3, turn);
+            add_scaled(free, half / r.body[i].mass, force, 3);
+            add_scaled(free + 3, half, turn, 3);
+        } else {
+            r.body[i].mass = 0;
+        }
+    }
+    const sprag_result result =
+        advance_solve_contacts(run, &r.problem, false, ADVANCE_SWEEPS, NULL, &r.solution, &stats);
+    for (int i = 0; i < r.problem.bodies && result == SPRAG_OK; i++) {
+        if (hangs[run->assembly[i]]) {
+            add_scaled(run->middles.kick[i], 1, r.solution.velocity[i], 6);
+            add_scaled(run->middles.kick[i], -1, r.body[i].velocity, 6);
         }
     }
     sprag_scratch_release(run->solving, &before);
     return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
 }
 
-// Moves the velocity of a body that hangs from where it is to the middle of a sub-step of `length`.
-static void move_middle(advance_run *run, advance_problem *p, int body, double length)
+static void kick(const advance_run *run, advance_problem *p, double sign)
 {
-    const double *acceleration = run->middles.acceleration[body];
-    const double time = 0.5 * (run->middles.next[body] - length);
-    if (dot6(acceleration, acceleration) > 0) {
-        add_scaled(p->body[body].velocity, time, acceleration, 6);
-        add_scaled(p->body[body].free_velocity, time, acceleration, 6);
-        run->middles.next[body] = length;
-    }
-}
-
-// Which assemblies come to touch something with which they go on?
-static void find_touching(const advance_run *run, const advance_problem *p, bool *touches)
-{
-    memset(touches, 0, (size_t)run->frame->bodies * sizeof *touches);
-    for (int i = 0; i < run->points.closed; i++) {
-        if (advance_point_approach(run, p, i) <= -advance_touching_speed) {
-            continue;
-        }
-        for (int side = 0; side < 2; side++) {
-            const int b = advance_body_of(run, run->points.point[i].pair, side);
-            if (b != SPRAG_STATIC) {
-                touches[run->assembly[b]] = true;
-            }
-        }
-    }
-}
-
-static bool are_alike(double a, double b)
-{
-    static const double slight = 1e-9;
-    return fabs(a - b) <= slight * b;
-}
-
-void advance_start_middles(advance_run *run, double usual)
-{
-    run->middles.last = run->middles.usual = usual;
     for (int i = 0; i < run->frame->bodies; i++) {
-        run->middles.of[i] = run->middles.next[i] = usual;
+        add_scaled(p->body[i].velocity, sign, run->middles.kick[i], 6);
+        add_scaled(p->body[i].free_velocity, sign, run->middles.kick[i], 6);
     }
 }
 
-void advance_keep_middles(advance_run *run)
+// Forces act on those that hang, and come to nothing with which they go on, up to the middle of the
+// sub-step.
+static void set_ratios(advance_run *run, advance_problem *p, bool *hangs)
 {
-    run->middles.last = run->attempt.length;
-    run->middles.known = false;
-    memcpy(run->middles.of, run->middles.next,
-           (size_t)run->frame->bodies * sizeof *run->middles.of);
+    for (int i = 0; i < run->points.count; i++) {
+        if (advance_point_approach(run, p, i) > -advance_touching_speed) {
+            mark_pair(run, run->points.point[i].pair, false, hangs);
+        }
+    }
+    for (int i = 0; i < run->frame->bodies; i++) {
+        if (hangs[run->assembly[i]]) {
+            run->middles.ratio[i] = 0.5 + 0.5 * run->middles.usual / p->problem.step;
+        }
+    }
+}
+
+// That of the body that a row acts on.
+static double ratio_of(const advance_run *run, const sprag_row *row)
+{
+    return run->middles.ratio[row->body[row->body[0] == SPRAG_STATIC]];
+}
+
+static void scale_forces(const advance_run *run, advance_problem *p)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        sprag_body *body = &p->body[i];
+        for (int k = 0; k < 6; k++) {
+            body->free_velocity[k] +=
+                (run->middles.ratio[i] - 1) * (body->free_velocity[k] - body->velocity[k]);
+        }
+    }
+    for (int i = 0; i < run->rows.count; i++) {
+        sprag_row *row = &p->row[i];
+        const double ratio = ratio_of(run, row);
+        row->lo *= ratio;
+        row->hi *= ratio;
+        row->compliance /= ratio;
+    }
 }
 
 sprag_result advance_start_velocities(advance_run *run, advance_problem *p)
 {
-    const double step = p->problem.step, usual = run->middles.usual;
-    const int bodies = run->frame->bodies;
+    static const double slight = 1e-9;
+    const double usual = run->middles.usual;
     const bool bounces = advance_bounces(run, p);
     sprag_result result = SPRAG_OK;
-    memcpy(run->middles.next, run->middles.of, (size_t)bodies * sizeof *run->middles.of);
-    if (run->rows.count == 0 || run->options->error > 0 ||
-        (!bounces && are_alike(step, run->middles.last) && are_alike(step, usual))) {
+    bool *hangs = run->work.moved;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->middles.ratio[i] = 1;
+        memset(run->middles.kick[i], 0, sizeof run->middles.kick[i]);
+    }
+    if (run->rows.count == 0 || run->options->error > 0 || advance_event_work_is_spent(run) ||
+        (!bounces && fabs(p->problem.step - usual) <= slight * usual) ||
+        !find_hanging(run, hangs)) {
         return advance_impact(run, p, bounces);
     }
-    result = find_accelerations(run);
-    for (int i = 0; i < bodies && bounces; i++) {
-        move_middle(run, p, i, 0);
+    if (bounces) {
+        result = find_kick(run, hangs);
+        kick(run, p, 1);
     }
     result = result == SPRAG_OK ? advance_impact(run, p, bounces) : result;
-    bool *touches = run->work.moved;
-    find_touching(run, p, touches);
-    for (int i = 0; i < bodies; i++) {
-        move_middle(run, p, i, touches[run->assembly[i]] ? usual : step);
-    }
+    set_ratios(run, p, hangs);
+    kick(run, p, -1);
+    scale_forces(run, p);
     return result;
 }
 
-sprag_result advance_end_middles(advance_run *run)
+void advance_keep_middles(advance_run *run, const advance_problem *p)
 {
-    const double last = run->middles.last, usual = run->middles.usual;
-    if (run->rows.count == 0 || run->options->error > 0 || are_alike(last, usual)) {
-        return SPRAG_OK;
-    }
-    sprag_scratch_reset(run->solving);
-    const sprag_result result = find_accelerations(run);
     for (int i = 0; i < run->frame->bodies; i++) {
-        add_scaled(run->frame->body[i].velocity, 0.5 * (run->middles.of[i] - usual),
-                   run->middles.acceleration[i], 6);
+        const double more = 1 / run->middles.ratio[i] - 1;
+        for (int k = 0; k < 6 && more != 0; k++) {
+            const double change = more * (run->attempt.velocity[i][k] - p->body[i].velocity[k]);
+            run->attempt.velocity[i][k] += change;
+            run->attempt.lag[i][k] += change;
+        }
     }
-    return result;
+    for (int i = 0; i < run->rows.count; i++) {
+        run->rows.force[i] /= ratio_of(run, &run->rows.row[i]);
+    }
 }

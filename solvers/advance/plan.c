@@ -199,7 +199,7 @@ sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
     run->longest = fmin(run->longest, longest);
     run->floor = fmin(run->floor, longest);
     if (run->time == 0) {
-        advance_start_middles(run, longest);
+        run->middles.usual = longest;
     }
     if (!advance_is_coarse(run)) {
         result = plan_exact(run, &longest, to_the_end);

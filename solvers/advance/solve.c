@@ -286,6 +286,7 @@ sprag_result advance_solve(advance_run *run, double step)
     keep_solution(run, &p);
     advance_set_flight(run, &p);
     advance_turn_with_axes(run);
+    advance_keep_middles(run, &p);
     if (run->calls->disturb) {
         run->calls->disturb(run->calls->data, run->frame->bodies, run->attempt.velocity);
     }

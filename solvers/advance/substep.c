@@ -121,7 +121,6 @@ void advance_move(advance_run *run)
     advance_note_energy(run, distance);
     move_bodies(run, distance, clock);
     advance_limit_energy(run);
-    advance_keep_middles(run);
     run->stats->substeps++;
     run->stats->limited += clock < run->longest;
     run->stats->least_step = fmin(run->stats->least_step, clock);
