@@ -19,10 +19,11 @@ sprag_advance_options sprag_advance_defaults(void)
         .epsilon = 1e-6, .shortest = 0.01, .work = ADVANCE_WORK, .solver = solver};
 }
 
-static bool take_scratch(advance_run *run)
+static void take_scratch(advance_run *run)
 {
     const sprag_frame *frame = run->frame;
     sprag_scratch *scratch = run->scratch;
+    run->before = SPRAG_TAKE(scratch, frame->bodies, sprag_mover);
     run->near = SPRAG_TAKE(scratch, frame->pairs, advance_near);
     run->pose = SPRAG_TAKE(scratch, frame->colliders, sprag_pose);
     run->attempt.motion = SPRAG_TAKE(scratch, frame->bodies, sprag_motion);
@@ -42,7 +43,7 @@ static bool take_scratch(advance_run *run)
     run->middles.ratio = SPRAG_TAKE(scratch, frame->bodies, double);
     run->work.moved = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->rows.given_force = SPRAG_TAKE(scratch, frame->contacts, *run->rows.given_force);
-    return advance_take_energy(run);
+    advance_take_energy(run);
 }
 
 bool advance_stands_still(const sprag_frame *frame, int body)
@@ -105,19 +106,18 @@ static int substeps_of(const advance_run *run)
     return aim;
 }
 
-static sprag_result run_frame(advance_run *run)
+static void run_frame(advance_run *run)
 {
-    sprag_result result = SPRAG_OK;
     int most = substeps_of(run);
-    for (int i = 0; run->left > 0 && result == SPRAG_OK;) {
+    for (int i = 0; run->left > 0 && run->result == SPRAG_OK;) {
         bool asked = run->options->substeps > 0 && run->work_left > advance_reserved_work(run);
         most = advance_event_work_is_spent(run) && !asked && most > i ? i + 1 : most;
         double even = i < most ? run->left / (most - i) : run->left;
         run->floor = fmax(run->options->shortest * run->frame->step, advance_whole_share * even);
         long limited = run->stats->limited;
         double longest = advance_is_coarse(run) ? fmin(run->left, even) : run->left;
-        result = advance_plan(run, longest, i >= most);
-        if (result == SPRAG_OK) {
+        advance_plan(run, longest, i >= most);
+        if (run->result == SPRAG_OK) {
             advance_move(run);
         }
         // Sub-steps that the error control shortens do not count.
@@ -128,7 +128,6 @@ static sprag_result run_frame(advance_run *run)
             run->left = 0;
         }
     }
-    return result;
 }
 
 // Is the mean speed below what forces add in a frame, as at rest? An exact solve of bodies that are
@@ -161,20 +160,21 @@ static void set_work(advance_run *run)
     run->exact_left = run->options->error > 0 ? most : fmin(most, exact);
 }
 
-sprag_result advance_open(advance_run *run)
+bool advance_open(advance_run *run)
 {
     sprag_frame *frame = run->frame;
     sprag_advance_stats *stats = run->stats;
     if (!sprag_frame_is_good(frame)) {
-        return SPRAG_BAD_PROBLEM;
+        run->result = SPRAG_BAD_PROBLEM;
+        return false;
     }
     if (stats->frames == 0) {
         stats->least_step = stats->least_gap = INFINITY;
     }
     run->left = frame->step;
-    run->before = SPRAG_TAKE(run->scratch, frame->bodies, sprag_mover);
-    if (!run->before || !take_scratch(run)) {
-        return SPRAG_NO_MEMORY;
+    take_scratch(run);
+    if (!advance_has_memory(run)) {
+        return false;
     }
     if (frame->bodies > 0) {
         memcpy(run->before, frame->body, (size_t)frame->bodies * sizeof *run->before);
@@ -186,18 +186,21 @@ sprag_result advance_open(advance_run *run)
     set_pairs(run);
     set_acceleration(run);
     set_work(run);
-    return SPRAG_OK;
+    if (advance_is_controlled(run)) {
+        advance_take_control(run);
+    }
+    return true;
 }
 
-sprag_result advance_close(advance_run *run, sprag_result result)
+sprag_result advance_close(advance_run *run)
 {
     sprag_frame *frame = run->frame;
-    if (result != SPRAG_OK && frame->bodies > 0) {
+    if (run->result != SPRAG_OK && frame->bodies > 0) {
         memcpy(frame->body, run->before, (size_t)frame->bodies * sizeof *run->before);
     }
     run->stats->frames++;
     run->stats->work = fmax(run->stats->work, 1 - run->work_left / run->work_given);
-    return result;
+    return run->result;
 }
 
 sprag_result sprag_advance(sprag_frame *frame, const sprag_advance_options *options,
@@ -216,12 +219,9 @@ sprag_result sprag_advance(sprag_frame *frame, const sprag_advance_options *opti
                        .stats = stats ? stats : &own,
                        .level = options->epsilon / 50,
                        .target = options->epsilon / 2};
-    sprag_result result = advance_open(&run);
-    if (result != SPRAG_OK) {
-        return result;
+    if (!advance_open(&run)) {
+        return run.result;
     }
-    if (advance_is_controlled(&run) && !advance_take_control(&run)) {
-        return advance_close(&run, SPRAG_NO_MEMORY);
-    }
-    return advance_close(&run, run_frame(&run));
+    run_frame(&run);
+    return advance_close(&run);
 }

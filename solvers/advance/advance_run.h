@@ -179,8 +179,9 @@ typedef struct advance_run {
     const sprag_frame_calls *calls;
     sprag_scratch *scratch, *solving; // of the frame, of a solve
     sprag_advance_stats *stats;
-    double level;  // m, that certified gaps do not fall below
-    double target; // m, gap that contacts aim at
+    double level;        // m, that certified gaps do not fall below
+    double target;       // m, gap that contacts aim at
+    sprag_result result; // unless it is OK, the frame ends
     // by advance_open, for the whole frame:
     sprag_mover *before;  // bodies, at the start of the frame
     double acceleration;  // m/s^2, largest by forces
@@ -236,8 +237,15 @@ static inline double advance_stop_approach(const sprag_row *stop, double rate)
 
 // ---- advance.c
 
-// Sets what does not change in the frame. SPRAG_OK, SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY.
-sprag_result advance_open(advance_run *run);
+// Sets what does not change in the frame. false: it cannot be begun.
+bool advance_open(advance_run *run);
+
+// Ends the frame, unless all that was taken is there. false: it ends.
+static inline bool advance_has_memory(advance_run *run)
+{
+    run->result = run->scratch->failed || run->solving->failed ? SPRAG_NO_MEMORY : run->result;
+    return run->result == SPRAG_OK;
+}
 
 // Is it static, or kinematic without velocity?
 bool advance_stands_still(const sprag_frame *frame, int body);
@@ -278,7 +286,7 @@ static inline bool advance_is_controlled(const advance_run *run)
 }
 
 // Ends the frame; unless the result is OK, the bodies are put back.
-sprag_result advance_close(advance_run *run, sprag_result result);
+sprag_result advance_close(advance_run *run);
 
 // Is the overlap at a point so deep that it is taken back at a speed? Smaller ones are gaps that
 // are opened.
@@ -296,7 +304,7 @@ static inline bool advance_is_pushed(const advance_run *run, const advance_point
 // ---- substep.c
 
 // Joint rows and contact points, with the bodies where they are. longest: s, of the sub-step.
-sprag_result advance_look(advance_run *run, double longest);
+void advance_look(advance_run *run, double longest);
 
 // Makes the sub-step that has been planned.
 void advance_move(advance_run *run);
@@ -306,7 +314,7 @@ void advance_keep_forces(advance_run *run);
 
 // ---- energy.c
 
-bool advance_take_energy(advance_run *run); // false: no memory
+void advance_take_energy(advance_run *run);
 
 // Marks the bodies that cannot pay for their projection with their kinetic energy. Lifts by which a
 // stack opens its gaps are free. false: none.
@@ -336,16 +344,16 @@ void advance_compare_contacts(advance_run *run);
 
 // ---- error.c
 
-bool advance_take_control(advance_run *run); // false: no memory
+void advance_take_control(advance_run *run);
 
 // s: the longest sub-step whose error is small enough.
-sprag_result advance_choose_length(advance_run *run, double *length);
+double advance_choose_length(advance_run *run);
 
 // ---- pairs.c
 
 // Gaps and points of pairs that may meet within `reach` s; asks about pairs of unknown state that
 // touch.
-sprag_result advance_scan(advance_run *run, double reach);
+void advance_scan(advance_run *run, double reach);
 
 // Sets the attempt's safe and blocking, and the certificates of the pairs: for how long, `horizon`
 // at most, the motion may go on. moved: bodies whose motion has changed since; NULL: all.
@@ -396,8 +404,8 @@ bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
                        const double normal[3]);
 
 // Removes points of which others say as much: of many between the same two bodies, and inside the
-// outline of many on one plane. false: no memory.
-bool advance_thin_out(advance_run *run);
+// outline of many on one plane.
+void advance_thin_out(advance_run *run);
 
 // Marks triangles without points as active where another triangle of their mesh is.
 void advance_share_active(advance_run *run);
@@ -405,8 +413,8 @@ void advance_share_active(advance_run *run);
 // ---- solve.c
 
 // Solves for the velocities at the end of a sub-step of this length (s), and sets the attempt's
-// motion. NO_MEMORY; or OK, also with attempt.failed.
-sprag_result advance_solve(advance_run *run, double length);
+// motion.
+void advance_solve(advance_run *run, double length);
 
 // The motion of a body (m/s, rad/s) by its velocity and the push, not projected.
 void advance_motion_of(const advance_run *run, int body, double v[6]);
@@ -429,14 +437,14 @@ bool advance_falls_short(const advance_run *run);
 void advance_raise_dip(advance_run *run, advance_point *point, double lowest);
 
 // Changes the attempt's motion by as little as possible so that all points have their rates, if any
-// falls short. moved: bodies whose motion it has changed. SPRAG_OK or SPRAG_NO_MEMORY.
-sprag_result advance_project(advance_run *run, bool *moved);
+// falls short. moved: bodies whose motion it has changed.
+void advance_project(advance_run *run, bool *moved);
 
 // ---- plan.c
 
 // Looks, then chooses and solves the next sub-step, at most `longest`. to_the_end: as long as that,
 // with speculative contacts instead of an event that ends it.
-sprag_result advance_plan(advance_run *run, double longest, bool to_the_end);
+void advance_plan(advance_run *run, double longest, bool to_the_end);
 
 // ---- loads.c
 
@@ -471,7 +479,7 @@ bool advance_blocks_elsewhere(const advance_run *run, int pair);
 bool advance_is_coarse(const advance_run *run);
 
 // Plans such a sub-step: solves, then takes the approach that is left out of the motion.
-sprag_result advance_plan_coarse(advance_run *run, double longest);
+void advance_plan_coarse(advance_run *run, double longest);
 
 // ---- slow_down.c
 

@@ -20,10 +20,10 @@ typedef struct advance_problem { // in the scratch of the solve
 } advance_problem;
 
 // Solves contacts within the work that is left; in a coarse plan by so many sweeps, unless 0.
-// warm: the solution's velocity on entry is a guess. memory: of such problems, NULL: none.
-sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *problem, bool warm,
-                                    int sweeps, sprag_memory *memory, sprag_solution *solution,
-                                    sprag_stats *stats);
+// warm: the solution's velocity on entry is a guess. memory: of such problems, NULL: none. false:
+// no solution.
+bool advance_solve_contacts(advance_run *run, const sprag_problem *problem, bool warm, int sweeps,
+                            sprag_memory *memory, sprag_solution *solution, sprag_stats *stats);
 
 // ---- contacts.c
 
@@ -68,7 +68,7 @@ bool advance_bounces(const advance_run *run, const advance_problem *p);
 double advance_point_approach(const advance_run *run, const advance_problem *p, int i);
 
 // Makes bodies bounce, if they do: changes the velocities of the problem's bodies.
-sprag_result advance_impact(advance_run *run, advance_problem *p, bool bounces);
+void advance_impact(advance_run *run, advance_problem *p, bool bounces);
 
 // ---- flight.c
 
@@ -78,7 +78,7 @@ void advance_set_flight(advance_run *run, const advance_problem *p);
 // ---- middles.c
 
 // Sets the velocities behind the impacts at the start of the sub-step, and how long forces act.
-sprag_result advance_start_velocities(advance_run *run, advance_problem *p);
+void advance_start_velocities(advance_run *run, advance_problem *p);
 
 // After the solve: makes the velocities those that the program sees.
 void advance_keep_middles(advance_run *run, const advance_problem *p);
@@ -135,6 +135,6 @@ void advance_keep_rates(const advance_run *run, advance_rates *r);
 
 // Sets the push: the displacement, as a velocity, that takes back a share of each overlap, and
 // opens gaps.
-sprag_result advance_push_out(advance_run *run, const advance_problem *p);
+void advance_push_out(advance_run *run, const advance_problem *p);
 
 #endif

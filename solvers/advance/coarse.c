@@ -16,22 +16,19 @@ bool advance_is_coarse(const advance_run *run)
 // Rounds of projection, certificates and points of what blocks. as_solved: the motion is first
 // certified as it was solved. *again: another solve comes first, with contacts that this has found,
 // or, of what settles, with friction bounds of better forces.
-static sprag_result project(advance_run *run, bool as_solved, bool *again)
+static void project(advance_run *run, bool as_solved, bool *again)
 {
     const int points = run->points.count;
     bool *moved = run->work.moved;
     *again = false;
     for (int round = 0; round < ADVANCE_ROUNDS; round++) {
         if (!as_solved) {
-            sprag_result result = advance_project(run, moved);
-            if (result != SPRAG_OK) {
-                return result;
-            }
+            advance_project(run, moved);
         }
         advance_certify(run, run->attempt.length, round == 0 ? NULL : moved);
         bool falls_short = as_solved && advance_falls_short(run);
         bool apart = run->attempt.safe >= run->attempt.length && !falls_short;
-        if (apart || advance_is_spent(run) ||
+        if (apart || advance_is_spent(run) || run->result != SPRAG_OK ||
             !(advance_meet_blocking(run, run->attempt.length, INFINITY) || falls_short)) {
             break;
         }
@@ -41,10 +38,9 @@ static sprag_result project(advance_run *run, bool as_solved, bool *again)
         }
         as_solved = false;
     }
-    return SPRAG_OK;
 }
 
-sprag_result advance_plan_coarse(advance_run *run, double longest)
+void advance_plan_coarse(advance_run *run, double longest)
 {
     run->attempt.has_guess = false;
     advance_begin_attempt(run, longest);
@@ -52,17 +48,13 @@ sprag_result advance_plan_coarse(advance_run *run, double longest)
         int points = run->points.count;
         bool again = false;
         run->attempt.ignore_dips = true;
-        sprag_result result = advance_solve(run, longest);
+        advance_solve(run, longest);
         run->attempt.ignore_dips = false;
-        result = result == SPRAG_OK ? project(run, pass == 0, &again) : result;
-        if (result != SPRAG_OK) {
-            return result;
-        }
+        project(run, pass == 0, &again);
         bool more = run->points.count > points, apart = run->attempt.safe >= longest;
         // Bodies that cannot pay for the projection are solved again with the contacts found.
         if (!again && (!more || (apart && !advance_find_costly(run, run->work.moved)))) {
             break;
         }
     }
-    return SPRAG_OK;
 }

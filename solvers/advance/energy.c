@@ -120,13 +120,12 @@ static double energy_of_centre(const cluster *c)
     return c->held || !(c->mass > 0) ? 0 : 0.5 * dot3(c->momentum, c->momentum) / c->mass;
 }
 
-bool advance_take_energy(advance_run *run)
+void advance_take_energy(advance_run *run)
 {
     int bodies = run->frame->bodies;
     run->energy.leader = SPRAG_TAKE(run->scratch, bodies, int);
     run->energy.before = SPRAG_TAKE(run->scratch, bodies, double);
     run->energy.cluster = SPRAG_TAKE(run->scratch, bodies, cluster);
-    return !run->scratch->failed;
 }
 
 bool advance_find_costly(advance_run *run, bool *costly)

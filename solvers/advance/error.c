@@ -11,21 +11,20 @@
 #include "advance_run.h"
 #include "linalg.h"
 
-bool advance_take_control(advance_run *run)
+void advance_take_control(advance_run *run)
 {
     const sprag_frame *frame = run->frame;
     advance_control *control = &run->control;
     control->half = SPRAG_TAKE(run->scratch, frame->bodies, *control->half);
     control->radius = SPRAG_TAKE(run->scratch, frame->bodies, double);
     control->suggested = frame->step;
-    for (int i = 0; i < frame->colliders && !run->scratch->failed; i++) {
+    for (int i = 0; i < frame->colliders && advance_has_memory(run); i++) {
         const sprag_collider *c = &frame->collider[i];
         double radius = c->body == SPRAG_STATIC ? INFINITY : sprag_collider_radius(c);
         if (isfinite(radius)) {
             control->radius[c->body] = fmax(control->radius[c->body], radius);
         }
     }
-    return !run->scratch->failed;
 }
 
 // m/s, rad/s, of the motion, but for the push.
@@ -35,46 +34,42 @@ static void velocity_of(const advance_run *run, int body, double v[6])
     add_scaled(v, -1, run->attempt.lag[body], 6);
 }
 
-static sprag_result solve_for(advance_run *run, double length)
+static void solve_for(advance_run *run, double length)
 {
     advance_begin_attempt(run, length);
-    return advance_solve(run, length);
+    advance_solve(run, length);
 }
 
 // m, of any point of a body at the end of a sub-step of this length.
-static sprag_result find_error(advance_run *run, double length, double *error)
+static double find_error(advance_run *run, double length)
 {
     double(*half)[6] = run->control.half, v[6], most = 0;
-    sprag_result result = solve_for(run, 0.5 * length);
-    for (int i = 0; i < run->frame->bodies && result == SPRAG_OK; i++) {
+    solve_for(run, 0.5 * length);
+    for (int i = 0; i < run->frame->bodies; i++) {
         velocity_of(run, i, half[i]);
     }
-    result = result == SPRAG_OK ? solve_for(run, length) : result;
-    for (int i = 0; i < run->frame->bodies && result == SPRAG_OK; i++) {
+    solve_for(run, length);
+    for (int i = 0; i < run->frame->bodies; i++) {
         velocity_of(run, i, v);
         add_scaled(v, -1, half[i], 6);
         double change = norm3(v) + run->control.radius[i] * norm3(v + 3);
         most = run->attempt.flies[i] ? most : fmax(most, change);
     }
-    *error = length * most;
-    return result;
+    return length * most;
 }
 
-sprag_result advance_choose_length(advance_run *run, double *length)
+double advance_choose_length(advance_run *run)
 {
     const double shortest = fmax(run->options->shortest, 1e-6) * run->frame->step;
     double suggested = run->control.suggested, error = 0, allowed = 0;
-    *length = suggested < advance_nearly_all * run->left ? suggested : run->left;
+    double length = suggested < advance_nearly_all * run->left ? suggested : run->left;
     for (bool again = true; again && advance_is_controlled(run);) {
-        sprag_result result = find_error(run, *length, &error);
-        if (result != SPRAG_OK) {
-            return result;
-        }
-        allowed = run->options->error * *length / run->frame->step;
-        again = error > allowed && *length > shortest && !run->attempt.failed;
-        *length *= again ? 0.5 : 1;
+        error = find_error(run, length);
+        allowed = run->options->error * length / run->frame->step;
+        again = error > allowed && length > shortest && !run->attempt.failed;
+        length *= again ? 0.5 : 1;
     }
-    run->control.suggested = *length * (error <= advance_error_slack * allowed ? 2 : 1);
+    run->control.suggested = length * (error <= advance_error_slack * allowed ? 2 : 1);
     run->stats->error = fmax(run->stats->error, error);
-    return SPRAG_OK;
+    return length;
 }

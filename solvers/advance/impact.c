@@ -132,7 +132,7 @@ static bool set_round(impact *m)
     return m->hits;
 }
 
-static sprag_result solve(const impact *m, sprag_solution *solution)
+static bool solve(const impact *m, sprag_solution *solution)
 {
     sprag_stats stats = {0};
     return advance_solve_contacts(m->run, &m->round.problem, false, ADVANCE_SWEEPS, NULL, solution,
@@ -178,8 +178,8 @@ static void mix(double *a, const double *b, double share, int count)
     }
 }
 
-// Takes from the bounce what it gains.
-static sprag_result limit_energy(impact *m)
+// Takes from the bounce what it gains. false: no solution.
+static bool limit_energy(impact *m)
 {
     double most = energy_before(m);
     sprag_solution *bounced = &m->round.solution, *plastic = &m->plastic;
@@ -188,7 +188,7 @@ static sprag_result limit_energy(impact *m)
                     dot6(m->round.body[i].velocity, m->round.body[i].velocity) > 0;
     }
     if (m->driven || product(m, bounced->velocity, bounced->velocity) <= most) {
-        return SPRAG_OK;
+        return true;
     }
     for (int i = 0; i < m->round.problem.contacts; i++) {
         m->round.contact[i].bias = fmin(0, m->round.contact[i].bias);
@@ -197,9 +197,8 @@ static sprag_result limit_energy(impact *m)
         sprag_row *row = &m->round.row[i];
         row->bias = row->bounce > 0 && advance_stop_approach(row, row->bias) < 0 ? 0 : row->bias;
     }
-    sprag_result result = solve(m, plastic);
-    if (result != SPRAG_OK) {
-        return result;
+    if (!solve(m, plastic)) {
+        return false;
     }
     double own = product(m, plastic->velocity, plastic->velocity);
     double both = product(m, plastic->velocity, bounced->velocity) - own;
@@ -208,7 +207,7 @@ static sprag_result limit_energy(impact *m)
     mix(*bounced->velocity, *plastic->velocity, share, 6 * m->round.problem.bodies);
     mix(*bounced->contact_force, *plastic->contact_force, share, 6 * m->round.problem.contacts);
     mix(bounced->row_force, plastic->row_force, share, m->round.problem.rows);
-    return SPRAG_OK;
+    return true;
 }
 
 // The impulses of a round, as forces over the sub-step.
@@ -246,7 +245,7 @@ static void set_least(impact *m)
     }
 }
 
-sprag_result advance_impact(advance_run *run, advance_problem *p, bool bounces)
+void advance_impact(advance_run *run, advance_problem *p, bool bounces)
 {
     impact m = {.run = run, .p = p};
     for (int i = 0; i < run->points.count; i++) {
@@ -254,12 +253,12 @@ sprag_result advance_impact(advance_run *run, advance_problem *p, bool bounces)
     }
     p->impact.acts = false;
     if (!bounces) {
-        return SPRAG_OK;
+        return;
     }
     p->impact.row_force = SPRAG_TAKE(run->solving, p->problem.rows, double);
     p->impact.given_force = SPRAG_TAKE(run->solving, run->frame->contacts, *p->impact.given_force);
     if (!take(&m)) {
-        return SPRAG_NO_MEMORY;
+        return;
     }
     set_least(&m);
     for (int i = 0; i < p->problem.bodies; i++) {
@@ -268,12 +267,7 @@ sprag_result advance_impact(advance_run *run, advance_problem *p, bool bounces)
     const int most = ADVANCE_IMPACT_ROUNDS + run->points.count;
     for (int round = 0; round < most && (round == 0 || run->work_left > 0) && set_round(&m);
          round++) {
-        sprag_result result = solve(&m, &m.round.solution);
-        result = result == SPRAG_OK ? limit_energy(&m) : result;
-        if (result == SPRAG_NO_MEMORY) {
-            return result;
-        }
-        if (result != SPRAG_OK) {
+        if (!solve(&m, &m.round.solution) || !limit_energy(&m)) {
             break; // the contacts stop what approaches
         }
         keep(&m);
@@ -284,5 +278,4 @@ sprag_result advance_impact(advance_run *run, advance_problem *p, bool bounces)
         add_scaled(p->body[i].free_velocity, -1, p->body[i].velocity, 6);
         memcpy(p->body[i].velocity, m.round.body[i].velocity, sizeof p->body[i].velocity);
     }
-    return SPRAG_OK;
 }

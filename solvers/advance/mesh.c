@@ -257,8 +257,8 @@ static bool are_many(const advance_run *run)
 }
 
 // A few stay of those by the hundred. They do not stand for the others: how many there were
-// depends on how finely the meshes are divided. false: no memory.
-static bool drop_many(advance_run *run, bool *keeps)
+// depends on how finely the meshes are divided.
+static void drop_many(advance_run *run, bool *keeps)
 {
     const sprag_frame *frame = run->frame;
     const int count = run->points.count;
@@ -278,12 +278,11 @@ static bool drop_many(advance_run *run, bool *keeps)
         }
         drop_points(run, keeps);
     }
-    return !run->solving->failed;
 }
 
 // Drops those of many points of one body and one mesh that are within the outline of others in one
-// plane and at the same height above it. false: no memory.
-static bool drop_level(advance_run *run, bool *keeps)
+// plane and at the same height above it.
+static void drop_level(advance_run *run, bool *keeps)
 {
     const sprag_outline by = {advance_same_point, advance_same_normal, advance_same_point};
     const advance_point *point = run->points.point;
@@ -308,16 +307,18 @@ static bool drop_level(advance_run *run, bool *keeps)
     if (level) {
         drop_points(run, keeps);
     }
-    return level;
 }
 
-bool advance_thin_out(advance_run *run)
+void advance_thin_out(advance_run *run)
 {
-    if (run->points.count <= ADVANCE_MANY) {
-        return true;
-    }
     bool *keeps = SPRAG_TAKE_RAW(run->solving, run->points.count, bool);
-    return keeps && (!are_many(run) || drop_many(run, keeps)) && drop_level(run, keeps);
+    if (run->points.count > ADVANCE_MANY && keeps) {
+        if (are_many(run)) {
+            drop_many(run, keeps);
+        }
+        drop_level(run, keeps);
+    }
+    advance_has_memory(run);
 }
 
 // A triangle without points, because another triangle has them or they were removed, is active if

@@ -64,14 +64,14 @@ static bool find_hanging(const advance_run *run, bool *hangs)
 // hold what rests on them, and not what comes to them or leaves them. A motor at a stop is a force
 // of the body; one that drives it to the stop may have reached its speed, one that brakes it has
 // not. The other bodies do not move.
-static sprag_result find_kick(advance_run *run, const bool *hangs)
+static void find_kick(advance_run *run, const bool *hangs)
 {
     const double half = 0.5 * run->middles.usual;
     const sprag_scratch before = *run->solving;
     advance_rates r;
     sprag_stats stats = {0};
     if (!advance_take_rates(run, 0, &r)) {
-        return SPRAG_NO_MEMORY;
+        return;
     }
     r.problem.step = half;
     r.problem.rows = run->rows.count;
@@ -97,16 +97,15 @@ static sprag_result find_kick(advance_run *run, const bool *hangs)
             r.body[i].mass = 0;
         }
     }
-    const sprag_result result =
+    const bool solved =
         advance_solve_contacts(run, &r.problem, false, ADVANCE_SWEEPS, NULL, &r.solution, &stats);
-    for (int i = 0; i < r.problem.bodies && result == SPRAG_OK; i++) {
+    for (int i = 0; i < r.problem.bodies && solved; i++) {
         if (hangs[run->assembly[i]]) {
             add_scaled(run->middles.kick[i], 1, r.solution.velocity[i], 6);
             add_scaled(run->middles.kick[i], -1, r.body[i].velocity, 6);
         }
     }
     sprag_scratch_release(run->solving, &before);
-    return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
 }
 
 static void kick(const advance_run *run, advance_problem *p, double sign)
@@ -157,12 +156,11 @@ static void scale_forces(const advance_run *run, advance_problem *p)
     }
 }
 
-sprag_result advance_start_velocities(advance_run *run, advance_problem *p)
+void advance_start_velocities(advance_run *run, advance_problem *p)
 {
     static const double slight = 1e-9;
     const double usual = run->middles.usual;
     const bool bounces = advance_bounces(run, p);
-    sprag_result result = SPRAG_OK;
     bool *hangs = run->work.moved;
     for (int i = 0; i < run->frame->bodies; i++) {
         run->middles.ratio[i] = 1;
@@ -171,17 +169,17 @@ sprag_result advance_start_velocities(advance_run *run, advance_problem *p)
     if (run->rows.count == 0 || run->options->error > 0 || advance_event_work_is_spent(run) ||
         (!bounces && fabs(p->problem.step - usual) <= slight * usual) ||
         !find_hanging(run, hangs)) {
-        return advance_impact(run, p, bounces);
+        advance_impact(run, p, bounces);
+        return;
     }
     if (bounces) {
-        result = find_kick(run, hangs);
+        find_kick(run, hangs);
         kick(run, p, 1);
     }
-    result = result == SPRAG_OK ? advance_impact(run, p, bounces) : result;
+    advance_impact(run, p, bounces);
     set_ratios(run, p, hangs);
     kick(run, p, -1);
     scale_forces(run, p);
-    return result;
 }
 
 void advance_keep_middles(advance_run *run, const advance_problem *p)

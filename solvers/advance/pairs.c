@@ -28,6 +28,7 @@ advance_point *advance_add_point(advance_run *run)
     advance_point *all = sprag_scratch_widen(run->scratch, run->points.point, run->points.count,
                                              &run->points.room, 64, sizeof *all);
     if (!all) {
+        run->result = SPRAG_NO_MEMORY;
         return NULL;
     }
     run->points.point = all;
@@ -170,7 +171,7 @@ static bool face_between(const advance_run *run, int pair, double normal[3], dou
 }
 
 // surface: the normal of the contact, of the gap or of a mesh.
-static bool add_points(advance_run *run, int pair, const double surface[3],
+static void add_points(advance_run *run, int pair, const double surface[3],
                        const sprag_manifold *manifold)
 {
     advance_near *near = &run->near[pair];
@@ -189,7 +190,7 @@ static bool add_points(advance_run *run, int pair, const double surface[3],
         }
         advance_point *point = advance_add_point(run);
         if (!point) {
-            return false;
+            return;
         }
         near->points++;
         point->pair = pair;
@@ -198,7 +199,6 @@ static bool add_points(advance_run *run, int pair, const double surface[3],
         memcpy(point->normal, normal, sizeof point->normal);
         point->gap = on_face ? apart : point->gap;
     }
-    return true;
 }
 
 // Is the gap an overlap? Rounding alone does not bring it so far below the level.
@@ -268,7 +268,7 @@ static void keep_within(sprag_manifold *m, double margin)
     m->count = kept;
 }
 
-static sprag_result scan_pair(advance_run *run, int pair, double reach)
+static void scan_pair(advance_run *run, int pair, double reach)
 {
     advance_near *near = &run->near[pair];
     double touching = reach_of_contact(run, pair);
@@ -282,7 +282,7 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
     near->fresh = near->closed = near->slowed = false;
     near->points = 0;
     if (near->clear > most) {
-        return SPRAG_OK;
+        return;
     }
     sprag_manifold manifold;
     double normal[3];
@@ -290,10 +290,11 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
     const double closes = fmax(touching, closing(run, pair, run->floor) + gained * run->floor);
     if (find_gap(run, pair, most, advance_manifold_margin * (closes + band), &manifold) ==
         SPRAG_BAD_PROBLEM) {
-        return SPRAG_BAD_PROBLEM;
+        run->result = SPRAG_BAD_PROBLEM;
+        return;
     }
     if (near->gap.beyond) {
-        return SPRAG_OK;
+        return;
     }
     // All points that close as far as the nearest one may: what lands flat is hit at all corners.
     touching = fmax(touching, (approach_along(near, near->gap.normal) + gained) * run->floor);
@@ -303,18 +304,16 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
         advance_accepts(run, pair)) {
         update_overlap(run, pair);
         if (run->frame->pair[pair].overlapped && advance_is_far_side(run, pair)) {
-            return SPRAG_OK;
+            return;
         }
         near->closed = near->gap.distance <= touching;
-        return add_points(run, pair, normal, &manifold) ? SPRAG_OK : SPRAG_NO_MEMORY;
+        add_points(run, pair, normal, &manifold);
     }
-    return SPRAG_OK;
 }
 
-sprag_result advance_scan(advance_run *run, double reach)
+void advance_scan(advance_run *run, double reach)
 {
     const sprag_frame *frame = run->frame;
-    sprag_result result = SPRAG_OK;
     advance_spend(run, ADVANCE_LOOK_WORK * frame->pairs);
     run->points.count = 0;
     run->mesh_crossing.first = -1;
@@ -322,9 +321,9 @@ sprag_result advance_scan(advance_run *run, double reach)
         const sprag_carried carried = advance_carried(run, &frame->collider[i]);
         sprag_carried_at(&carried, 0, &run->pose[i]);
     }
-    for (int i = 0; i < frame->pairs && result == SPRAG_OK; i++) {
+    for (int i = 0; i < frame->pairs && run->result == SPRAG_OK; i++) {
         if (frame->pair[i].state != SPRAG_PAIR_DECLINED) {
-            result = scan_pair(run, i, reach);
+            scan_pair(run, i, reach);
         }
         const advance_near *near = &run->near[i];
         bool certified = near->fresh && !frame->pair[i].overlapped &&
@@ -337,13 +336,10 @@ sprag_result advance_scan(advance_run *run, double reach)
         }
     }
     sprag_scratch_reset(run->solving);
-    if (result == SPRAG_OK && !advance_thin_out(run)) {
-        result = SPRAG_NO_MEMORY;
-    }
+    advance_thin_out(run);
     run->points.closed = run->points.count;
     run->push.speed = advance_push_speed(run);
     run->push.solved_for = -1;
-    return result;
 }
 
 // m, that the certified gap does not fall below: the level, or half the gap of bodies that fit more

@@ -44,17 +44,14 @@ static void stop_at_limit(advance_run *run)
 // Solves for a length, and finds how long the velocities are safe, `horizon` at most. Pairs that
 // block from within the band become speculative contacts, in some passes, as long as the safe time
 // grows.
-static sprag_result attempt(advance_run *run, double length, double horizon)
+static void attempt(advance_run *run, double length, double horizon)
 {
     double before = 0;
     bool some = false; // only pairs that blocked before have been certified
     advance_begin_attempt(run, length);
     for (int pass = 0, since = 0; pass < ADVANCE_PASSES && since < ADVANCE_PATIENCE;
          pass++, since++) {
-        sprag_result result = advance_solve(run, length);
-        if (result != SPRAG_OK) {
-            return result;
-        }
+        advance_solve(run, length);
         some = pass > 0;
         if (some) {
             advance_certify_blocked(run, horizon);
@@ -63,7 +60,7 @@ static sprag_result attempt(advance_run *run, double length, double horizon)
             advance_certify(run, horizon, NULL);
             some = false;
         }
-        if (run->attempt.safe >= length || run->attempt.failed ||
+        if (run->attempt.safe >= length || run->attempt.failed || run->result != SPRAG_OK ||
             advance_event_work_is_spent(run) ||
             !advance_meet_blocking(run, first_event(run), band_of(run))) {
             break;
@@ -77,7 +74,6 @@ static sprag_result attempt(advance_run *run, double length, double horizon)
         advance_certify(run, horizon, NULL);
     }
     stop_at_limit(run);
-    return SPRAG_OK;
 }
 
 // ---- a sub-step that an event ends
@@ -119,27 +115,27 @@ static double next_length(const trial *before, const trial *last, const trial *l
     return inside ? next : 0.5 * (low->length + fmin(high->length, high->safe));
 }
 
-// Looks for the event that ends the sub-step. *longest: s. If the last attempt is not safe to its
-// end, it becomes the length that plan_coarse() is to take.
-static sprag_result plan_exact(advance_run *run, double *longest, bool to_the_end)
+// Looks for the event that ends the sub-step. Returns the length (s) that plan_coarse() is to take
+// if the last attempt is not safe to its end.
+static double plan_exact(advance_run *run, double horizon, bool to_the_end)
 {
-    const double horizon = *longest;
+    double longest = horizon;
     trial low = {0, 0}, high = {horizon, horizon}, before = {0, 0};
     run->attempt.has_guess = false;
-    sprag_result result = attempt(run, horizon, horizon);
-    for (int i = 0; i < ADVANCE_LENGTHS && result == SPRAG_OK && !to_the_end; i++) {
+    attempt(run, horizon, horizon);
+    for (int i = 0; i < ADVANCE_LENGTHS && !to_the_end; i++) {
         const trial last = {run->attempt.length, run->attempt.safe};
         *(last.safe < last.length ? &high : &low) = last;
-        *longest = fmax(low.length, run->floor);
+        longest = fmax(low.length, run->floor);
         if (ends_at_event(run) || run->attempt.failed || high.length <= run->floor ||
-            advance_event_work_is_spent(run)) {
+            advance_event_work_is_spent(run) || run->result != SPRAG_OK) {
             break;
         }
         double next = fmax(next_length(&before, &last, &low, &high, room_of(run)), run->floor);
         before = last;
-        result = attempt(run, next, horizon);
+        attempt(run, next, horizon);
     }
-    return result;
+    return longest;
 }
 
 // A projection that the energy of its bodies cannot pay for is left out.
@@ -157,13 +153,10 @@ static void drop_costly(advance_run *run)
 }
 
 // Only a joint's stop ends such a sub-step.
-static sprag_result plan_coarse(advance_run *run, double longest)
+static void plan_coarse(advance_run *run, double longest)
 {
     for (int i = 0; i < ADVANCE_PLANS && (i == 0 || run->work_left > 0); i++) {
-        sprag_result result = advance_plan_coarse(run, longest);
-        if (result != SPRAG_OK) {
-            return result;
-        }
+        advance_plan_coarse(run, longest);
         drop_costly(run);
         if (run->attempt.safe < run->attempt.length) {
             advance_slow_down(run);
@@ -176,21 +169,14 @@ static sprag_result plan_coarse(advance_run *run, double longest)
         }
         longest = fmax(run->attempt.safe, run->floor); // forces act for no longer than bodies move
     }
-    return SPRAG_OK;
 }
 
-sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
+void advance_plan(advance_run *run, double longest, bool to_the_end)
 {
-    sprag_result result = advance_look(run, longest);
+    advance_look(run, longest);
     run->longest = run->left;
-    if (result != SPRAG_OK) {
-        return result;
-    }
     if (advance_is_controlled(run)) {
-        result = advance_choose_length(run, &longest);
-        if (result != SPRAG_OK) {
-            return result;
-        }
+        longest = advance_choose_length(run);
         longest = advance_is_controlled(run) ? longest : run->left; // it has cost too much
         run->longest = longest;
         run->floor = fmin(run->floor, longest); // no speculative contacts of later events
@@ -202,16 +188,16 @@ sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
         run->middles.usual = longest;
     }
     if (!advance_is_coarse(run)) {
-        result = plan_exact(run, &longest, to_the_end);
-        if (result != SPRAG_OK || run->attempt.safe >= run->attempt.length || ends_at_event(run)) {
-            return result;
+        longest = plan_exact(run, longest, to_the_end);
+        if (run->attempt.safe >= run->attempt.length || ends_at_event(run)) {
+            return;
         }
         if (advance_is_coarse(run)) { // all that is left is planned at once
             run->floor = advance_whole_share * run->left;
             longest = advance_part_of_swing(run, run->left);
             run->floor = fmin(run->floor, longest);
-            result = advance_look(run, longest);
+            advance_look(run, longest);
         }
     }
-    return result == SPRAG_OK ? plan_coarse(run, longest) : result;
+    plan_coarse(run, longest);
 }

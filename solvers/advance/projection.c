@@ -25,11 +25,11 @@ bool advance_take_rates(advance_run *run, int contacts, advance_rates *r)
                                  .body = r->body,
                                  .contact = r->contact,
                                  .row = r->row};
-    for (int i = 0; i < bodies && !scratch->failed; i++) {
+    for (int i = 0; i < bodies && advance_has_memory(run); i++) {
         r->body[i].mass = run->frame->body[i].mass;
         memcpy(r->body[i].inertia, run->inertia[i], sizeof r->body[i].inertia);
     }
-    return !scratch->failed;
+    return advance_has_memory(run);
 }
 
 void advance_start_rates(advance_rates *r, int body, const double v[6])
@@ -94,18 +94,18 @@ static double energy_speed(const advance_run *run, int body, const double v[6])
 // Solves for the changes. If the points cannot all have their rates, bodies would go without end:
 // none goes farther than `farthest` (m/s). Bodies that joints connect are restrained by the same
 // share.
-static sprag_result solve_changes(advance_run *run, advance_rates *r, int sweeps, double farthest)
+static bool solve_changes(advance_run *run, advance_rates *r, int sweeps, double farthest)
 {
     sprag_stats stats = {0};
     const int bodies = run->frame->bodies, *assembly = run->assembly;
     double *share = SPRAG_TAKE_RAW(run->solving, bodies, double);
-    if (run->solving->failed) {
-        return SPRAG_NO_MEMORY;
+    if (!advance_has_memory(run)) {
+        return false;
     }
-    sprag_result result =
+    const bool solved =
         advance_solve_contacts(run, &r->problem, false, sweeps, NULL, &r->solution, &stats);
     for (int i = 0; i < bodies; i++) {
-        share[i] = result == SPRAG_OK;
+        share[i] = solved;
     }
     for (int i = 0; i < bodies; i++) {
         double *change = r->solution.velocity[i];
@@ -119,7 +119,7 @@ static sprag_result solve_changes(advance_run *run, advance_rates *r, int sweeps
             *change = share[assembly[i]] > 0 ? share[assembly[i]] * *change : 0;
         }
     }
-    return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
+    return true;
 }
 
 // ---- the push
@@ -196,12 +196,12 @@ static void limit_opening(const advance_run *run, const advance_point *point, do
     }
 }
 
-sprag_result advance_push_out(advance_run *run, const advance_problem *p)
+void advance_push_out(advance_run *run, const advance_problem *p)
 {
     advance_rates r;
     double fastest = 0;
     if (!advance_take_rates(run, run->frame->contacts + 3 * run->points.count, &r)) {
-        return SPRAG_NO_MEMORY;
+        return;
     }
     advance_keep_rates(run, &r);
     for (int i = 0; i < r.problem.rows; i++) {
@@ -227,13 +227,11 @@ sprag_result advance_push_out(advance_run *run, const advance_problem *p)
     }
     // The error of sweeps would press overlapping bodies deeper into others, which nothing
     // certifies.
-    sprag_result result = solve_changes(run, &r, run->push.speed > 0 ? 0 : ADVANCE_SWEEPS,
-                                        advance_push_limit * fastest);
-    if (result == SPRAG_OK) {
+    if (solve_changes(run, &r, run->push.speed > 0 ? 0 : ADVANCE_SWEEPS,
+                      advance_push_limit * fastest)) {
         memcpy(run->push.velocity, r.solution.velocity,
                (size_t)run->frame->bodies * sizeof *run->push.velocity);
     }
-    return result;
 }
 
 // ---- the projection
@@ -289,18 +287,16 @@ void advance_raise_dip(advance_run *run, advance_point *point, double lowest)
 }
 
 // Sweeps take too long along chains and round loops of joints.
-sprag_result advance_project(advance_run *run, bool *moved)
+void advance_project(advance_run *run, bool *moved)
 {
     const int bodies = run->frame->bodies;
     const sprag_scratch before = *run->solving;
     advance_rates r;
     double farthest = 0, v[6];
     memset(moved, 0, (size_t)bodies * sizeof *moved);
-    if (!advance_falls_short(run)) {
-        return SPRAG_OK;
-    }
-    if (!advance_take_rates(run, run->frame->contacts + run->points.count, &r)) {
-        return SPRAG_NO_MEMORY;
+    if (!advance_falls_short(run) ||
+        !advance_take_rates(run, run->frame->contacts + run->points.count, &r)) {
+        return;
     }
     for (int i = 0; i < bodies; i++) {
         advance_motion_of(run, i, v);
@@ -313,14 +309,13 @@ sprag_result advance_project(advance_run *run, bool *moved)
         add_rate(run, point, rates_of(run, point).target, &r);
     }
     farthest += advance_farther * run->options->epsilon / run->attempt.length;
-    sprag_result result =
+    const bool solved =
         solve_changes(run, &r, run->rows.count > 0 ? 0 : ADVANCE_SWEEPS / 2, farthest);
-    for (int i = 0; i < bodies && result == SPRAG_OK; i++) {
+    for (int i = 0; i < bodies && solved; i++) {
         double *to = run->attempt.motion[i].velocity;
         add_scaled(r.solution.velocity[i], 1, r.body[i].velocity, 6);
         moved[i] = memcmp(to, r.solution.velocity[i], sizeof v) != 0;
         memcpy(to, r.solution.velocity[i], sizeof v);
     }
     sprag_scratch_release(run->solving, &before);
-    return result;
 }

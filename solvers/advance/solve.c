@@ -25,7 +25,7 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
     p->solution.contact_force = SPRAG_TAKE_RAW(scratch, contacts, *p->solution.contact_force);
     p->solution.row_force = SPRAG_TAKE(scratch, rows, double);
     p->row = SPRAG_TAKE_RAW(scratch, rows, sprag_row);
-    if (scratch->failed) {
+    if (!advance_has_memory(run)) {
         return false;
     }
     if (run->rows.count) {
@@ -41,9 +41,8 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
     return true;
 }
 
-sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *problem, bool warm,
-                                    int sweeps, sprag_memory *memory, sprag_solution *solution,
-                                    sprag_stats *stats)
+bool advance_solve_contacts(advance_run *run, const sprag_problem *problem, bool warm, int sweeps,
+                            sprag_memory *memory, sprag_solution *solution, sprag_stats *stats)
 {
     bool coarse = advance_event_work_is_spent(run) && sweeps > 0;
     const double given = run->work_left - (coarse || sweeps == 0 ? 0 : advance_reserved_work(run));
@@ -63,7 +62,8 @@ sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *probl
     sprag_result result = sprag_stribeck_solve(problem, &options, run->solving, solution, stats);
     sprag_scratch_release(run->solving, &before);
     advance_spend(run, given - left);
-    return result;
+    run->result = result == SPRAG_NO_MEMORY ? result : run->result;
+    return result == SPRAG_OK;
 }
 
 double advance_product(const advance_run *run, int i, const double *a, const double *b)
@@ -187,7 +187,7 @@ static void scale_turning(const advance_run *run, double (*velocity)[6])
     }
 }
 
-static sprag_result solve_once(advance_run *run, advance_problem *p, sprag_stats *stats)
+static bool solve_once(advance_run *run, advance_problem *p, sprag_stats *stats)
 {
     if (run->attempt.has_guess) {
         memcpy(p->solution.velocity, run->attempt.velocity,
@@ -198,34 +198,29 @@ static sprag_result solve_once(advance_run *run, advance_problem *p, sprag_stats
                                   &run->frame->memory, &p->solution, stats);
 }
 
-static sprag_result solve_capped(advance_run *run, advance_problem *p)
+static bool solve_capped(advance_run *run, advance_problem *p)
 {
     const int rows = p->problem.rows;
     sprag_stats stats = {0};
-    sprag_result result = solve_once(run, p, &stats);
+    bool solved = solve_once(run, p, &stats);
     // A pair changes at most twice.
-    while (result == SPRAG_OK && run->work_left > 0 && advance_choose_friction(run, p)) {
-        result = solve_once(run, p, &stats);
+    while (solved && run->work_left > 0 && advance_choose_friction(run, p)) {
+        solved = solve_once(run, p, &stats);
     }
-    for (int i = 0; i <= ADVANCE_CAP_ROWS && result == SPRAG_OK && cap_turning(run, p, i > 0);
-         i++) {
-        result = solve_once(run, p, &stats);
+    for (int i = 0; i <= ADVANCE_CAP_ROWS && solved && cap_turning(run, p, i > 0); i++) {
+        solved = solve_once(run, p, &stats);
     }
     p->problem.rows = rows;
-    if (result == SPRAG_OK) {
+    if (solved) {
         scale_turning(run, p->solution.velocity);
     }
     run->stats->solve = stats;
-    return result;
+    return solved;
 }
 
 // Without a solution, bodies keep their velocities.
-static void take_result(advance_run *run, advance_problem *p, sprag_result result)
+static void fail(advance_run *run, advance_problem *p)
 {
-    run->attempt.failed = result != SPRAG_OK;
-    if (!run->attempt.failed) {
-        return;
-    }
     run->stats->failed++;
     for (int i = 0; i < run->frame->bodies; i++) {
         memcpy(p->solution.velocity[i], p->body[i].velocity, sizeof p->body[i].velocity);
@@ -251,7 +246,7 @@ static void set_problem(advance_run *run, advance_problem *p)
     }
 }
 
-sprag_result advance_solve(advance_run *run, double step)
+void advance_solve(advance_run *run, double step)
 {
     advance_problem p;
     run->attempt.slowed_pair = -1;
@@ -261,13 +256,10 @@ sprag_result advance_solve(advance_run *run, double step)
     run->attempt.length = step;
     run->push.acts = false;
     if (!take_problem(run, step, &p)) {
-        return SPRAG_NO_MEMORY;
+        return;
     }
     set_problem(run, &p);
-    sprag_result result = advance_start_velocities(run, &p);
-    if (result != SPRAG_OK) {
-        return result;
-    }
+    advance_start_velocities(run, &p);
     for (int i = 0; i < p.problem.contacts; i++) { // of the motion behind the impacts
         sprag_contact_on_chords(&p.contact[i], p.body, step, true);
     }
@@ -276,11 +268,10 @@ sprag_result advance_solve(advance_run *run, double step)
     advance_hold_loads(run, &p);
     advance_start_friction(run, &p);
     do {
-        result = solve_capped(run, &p);
-        if (result == SPRAG_NO_MEMORY) {
-            return result;
+        run->attempt.failed = !solve_capped(run, &p);
+        if (run->attempt.failed) {
+            fail(run, &p);
         }
-        take_result(run, &p, result);
         advance_weigh_chords(run, &p);
     } while (!run->attempt.failed && run->work_left > 0 && advance_drop_chords(run, &p));
     keep_solution(run, &p);
@@ -296,9 +287,8 @@ sprag_result advance_solve(advance_run *run, double step)
         bool projected = advance_is_coarse(run) && !(run->push.speed > 0);
         bool speculative = run->points.count > run->points.closed && !projected;
         long points = speculative ? run->points.added : 0;
-        result = run->push.solved_for == points ? SPRAG_OK : advance_push_out(run, &p);
-        if (result != SPRAG_OK) {
-            return result;
+        if (run->push.solved_for != points) {
+            advance_push_out(run, &p);
         }
         run->push.solved_for = points;
         run->push.acts = true;
@@ -307,5 +297,4 @@ sprag_result advance_solve(advance_run *run, double step)
         run->attempt.motion[i].pose = run->frame->body[i].pose;
         advance_motion_of(run, i, run->attempt.motion[i].velocity);
     }
-    return SPRAG_OK;
 }

@@ -151,7 +151,7 @@ static void set_assemblies(advance_run *run)
     }
 }
 
-sprag_result advance_look(advance_run *run, double longest)
+void advance_look(advance_run *run, double longest)
 {
     const sprag_frame_calls *calls = run->calls;
     for (int i = 0; i < run->frame->bodies; i++) {
@@ -166,7 +166,8 @@ sprag_result advance_look(advance_run *run, double longest)
         calls->rows ? calls->rows(calls->data, run->frame->body, run->frame->step, &run->rows.row)
                     : 0;
     if (run->rows.count < 0) {
-        return SPRAG_NO_MEMORY;
+        run->result = SPRAG_NO_MEMORY;
+        run->rows.count = 0;
     }
     set_assemblies(run);
     advance_find_loads(run);
@@ -174,11 +175,7 @@ sprag_result advance_look(advance_run *run, double longest)
         run->rows.force = SPRAG_TAKE(run->scratch, run->rows.count, double);
         run->rows.room = run->rows.count;
     }
-    if (run->scratch->failed) {
-        return SPRAG_NO_MEMORY;
-    }
     const double left = run->work_left;
-    sprag_result result = advance_scan(run, longest);
+    advance_scan(run, longest);
     run->look_work = left - run->work_left;
-    return result;
 }

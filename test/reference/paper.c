@@ -84,7 +84,7 @@ static double step_of(const paper *p)
 // ---- a step
 
 // Leaves overlaps as the paper does: nothing is pushed out or counted.
-static sprag_result leave_overlaps(advance_run *run, sprag_result result)
+static void leave_overlaps(advance_run *run)
 {
     run->stats->overlaps = run->stats->squeezed = 0;
     for (int i = 0; i < run->frame->pairs; i++) {
@@ -95,12 +95,12 @@ static sprag_result leave_overlaps(advance_run *run, sprag_result result)
             run->stats->least_gap = fmin(run->stats->least_gap, run->near[i].gap.distance);
         }
     }
-    return result;
 }
 
-static sprag_result look(advance_run *run)
+static void look(advance_run *run)
 {
-    return leave_overlaps(run, advance_look(run, run->left));
+    advance_look(run, run->left);
+    leave_overlaps(run);
 }
 
 static void move(advance_run *run, double step)
@@ -128,13 +128,13 @@ static void count_changes(advance_run *run)
 }
 
 // Forces and impulses that stop approaching contacts, whatever their gap.
-static sprag_result accelerate(advance_run *run, double step)
+static void accelerate(advance_run *run, double step)
 {
     for (int i = 0; i < run->points.count; i++) {
         run->points.point[i].dip = fmax(0, run->points.point[i].gap - run->target);
     }
-    sprag_result result = advance_solve(run, step);
-    if (result == SPRAG_OK) {
+    advance_solve(run, step);
+    if (run->result == SPRAG_OK) {
         count_changes(run);
         for (int i = 0; i < run->frame->bodies; i++) {
             memcpy(run->frame->body[i].velocity, run->attempt.velocity[i],
@@ -142,29 +142,27 @@ static sprag_result accelerate(advance_run *run, double step)
         }
         advance_keep_forces(run);
     }
-    return result;
 }
 
-static sprag_result simulate(paper *p)
+static void simulate(paper *p)
 {
     enum { MOST = 200000 };
     advance_run *run = &p->run;
-    sprag_result result = look(run);
-    for (int i = 0; run->left > 0 && result == SPRAG_OK; i++) {
+    look(run);
+    for (int i = 0; run->left > 0 && run->result == SPRAG_OK; i++) {
         double step = fmin(step_of(p), run->left);
         if (!(step > 0) || i == MOST) {
-            return SPRAG_BAD_PROBLEM; // speeds are not finite, or far too high
+            run->result = SPRAG_BAD_PROBLEM; // speeds are not finite, or far too high
+            return;
         }
         move(run, step);
-        result = look(run);
-        if (result == SPRAG_OK) {
-            result = accelerate(run, step);
-        }
-        if (result == SPRAG_OK) {
-            result = leave_overlaps(run, advance_scan(run, run->left));
+        look(run);
+        if (run->result == SPRAG_OK) {
+            accelerate(run, step);
+            advance_scan(run, run->left);
+            leave_overlaps(run);
         }
     }
-    return result;
 }
 
 static sprag_result take_vertices(paper *p)
@@ -201,11 +199,13 @@ sprag_result sprag_paper_simulate(sprag_frame *frame, const sprag_advance_option
                        .solving = &scratch[1],
                        .stats = stats ? stats : &own,
                        .target = options->epsilon / 2}};
-    sprag_result result = advance_open(&p.run);
-    if (result != SPRAG_OK) {
-        return result;
+    if (!advance_open(&p.run)) {
+        return p.run.result;
     }
     p.run.work_left = p.run.exact_left = 1e300; // as much as it takes
-    result = take_vertices(&p);
-    return advance_close(&p.run, result == SPRAG_OK ? simulate(&p) : result);
+    p.run.result = take_vertices(&p);
+    if (p.run.result == SPRAG_OK) {
+        simulate(&p);
+    }
+    return advance_close(&p.run);
 }
