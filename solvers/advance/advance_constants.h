@@ -91,7 +91,7 @@ static const double advance_straight = 1e-6;
 // the middle. Below half a turn, so that the turn has one axis.
 static const double advance_farthest_turn = 2.5;
 
-// ---- swings (swings.c, loads.c)
+// ---- swings (loads.c)
 
 // rad within the sub-step, of the rate at which joints under load turn a body. At 2 chains gain
 // energy. Larger: fewer sub-steps; smaller: more exact.
@@ -216,7 +216,7 @@ static const double advance_closing_share = 0.25;
 // cannot all stay apart are moved farther.
 static const double advance_farther = 3;
 
-// ---- slowing down (slow_down.c)
+// ---- slowing down (coarse.c)
 
 // Rounds; what still blocks after them ends the sub-step.
 enum { ADVANCE_SLOW_ROUNDS = 200 };

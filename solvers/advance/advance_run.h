@@ -3,10 +3,10 @@
 // times, mesh.c treats triangles of a mesh, contacts.c, friction.c and solve.c make and
 // solve the contact problem, impact.c makes bodies bounce, flight.c moves bodies that nothing
 // holds, middles.c has forces act on those that joints hold up to the middle of sub-steps,
-// spinners.c those that spin fast, swings.c shortens sub-steps of bodies that turn fast,
-// loads.c those of joints under load, or adds inertia instead, speculative.c makes contacts of what
+// loads.c shortens sub-steps of bodies that turn fast, or are under load, or adds inertia
+// instead, speculative.c makes contacts of what
 // blocks a sub-step, coarse.c plans a sub-step without events, projection.c changes its motion so
-// that points stay apart, slow_down.c slows bodies that would still collide, energy.c takes back
+// that points stay apart, energy.c takes back
 // what a sub-step gains, events.c reports events, error.c controls the error.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
@@ -16,6 +16,7 @@
 #include "advance.h"
 #include "advance_constants.h"
 #include "certificate.h"
+#include "linalg.h"
 #include "unions.h"
 
 typedef enum advance_friction { // of a pair, in an attempt's solve; by friction.c
@@ -40,7 +41,7 @@ typedef struct advance_near {
     bool fresh;      // `gap` is that of the current poses
     bool closed;     // the gap is small enough for a contact
     int points;      // of contact
-    bool slowed;     // it has slowed its bodies down in this sub-step; by slow_down.c
+    bool slowed;     // it has slowed its bodies down in this sub-step; by coarse.c
     bool was_closed; // in the sub-step before; by substep.c
     bool slips;      // in the last sub-step with a contact; by events.c
     bool active;     // the last solve had a force between the bodies; by substep.c
@@ -119,7 +120,7 @@ typedef struct advance_attempt {
     bool failed;            // no solution: the bodies keep their velocities, without impulses
     bool *flies;            // bodies that nothing holds; by flight.c
     double (*lag)[6];       // m/s, rad/s, by which these and spinning ones move slower than
-                            // `velocity`, which they have at the end; likewise and by spinners.c
+                            // `velocity`, which they have at the end; likewise and by solve.c
     advance_chords *chords; // of assemblies, at their first bodies; by chords.c
     double (*axis)[3];      // of bodies that spin fast, unit; 0: of others; by spinners.c
     sprag_motion *motion;   // bodies; velocity less lag, and push, as certified
@@ -127,12 +128,12 @@ typedef struct advance_attempt {
     double safe;   // s, for which all pairs stay apart
     int blocking;  // pair that bounds it, -1: none
     bool at_limit; // a joint's stop bounds it
-    // by slow_down.c:
+    // by coarse.c:
     double *share;   // bodies, of the path that they go; 1, less where they would collide
     int slowed_pair; // pair that slowed a body down, -1: none
 } advance_attempt;
 
-typedef struct advance_work { // scratch of mesh.c, plan.c and slow_down.c
+typedef struct advance_work { // scratch of mesh.c, plan.c and coarse.c
     int *pair;                // pairs
     bool *moved;              // bodies
 } advance_work;
@@ -227,6 +228,12 @@ static inline bool advance_is_centred_ball(const sprag_carried *carried)
 static inline int advance_body_of(const advance_run *run, int pair, int side)
 {
     return run->frame->collider[run->frame->pair[pair].collider[side]].body;
+}
+
+// Does no force move it?
+static inline bool advance_stays(const advance_run *run, int body)
+{
+    return body == SPRAG_STATIC || !(run->frame->body[body].mass > 0);
 }
 
 // m/s or rad/s, at which bodies go towards a stop, by the rate J v of its row.
@@ -356,11 +363,9 @@ double advance_choose_length(advance_run *run);
 void advance_scan(advance_run *run, double reach);
 
 // Sets the attempt's safe and blocking, and the certificates of the pairs: for how long, `horizon`
-// at most, the motion may go on. moved: bodies whose motion has changed since; NULL: all.
-void advance_certify(advance_run *run, double horizon, const bool *moved);
-
-// Does what advance_certify does, of pairs whose last certificate was finite.
-void advance_certify_blocked(advance_run *run, double horizon);
+// at most, the motion may go on. moved: bodies whose motion has changed since; NULL: all. blocking:
+// only of pairs whose last certificate was finite.
+void advance_certify(advance_run *run, double horizon, const bool *moved, bool blocking);
 
 // m/s, along a normal into shape 0, of a point on each shape: positive apart.
 double advance_rate(const advance_near *near, const double at[2][3], const double *normal);
@@ -368,8 +373,8 @@ double advance_rate(const advance_near *near, const double at[2][3], const doubl
 // All pairs have moved for t.
 void advance_move_pairs(advance_run *run, double t);
 
-// Least separation of certified pairs, t after the start of the sub-step.
-double advance_least_gap(const advance_run *run, double t);
+// Notes the least separation of certified pairs, at three times up to t s.
+void advance_check_gaps(advance_run *run, double t);
 
 // Adds a point, all zero; NULL: no memory.
 advance_point *advance_add_point(advance_run *run);
@@ -422,6 +427,12 @@ void advance_motion_of(const advance_run *run, int body, double v[6]);
 // kg m^2/s^2: a' M b of a body's velocities.
 double advance_product(const advance_run *run, int body, const double *a, const double *b);
 
+// Does a body spin fast, in this attempt?
+static inline bool advance_spins(const advance_run *run, int body)
+{
+    return dot3(run->attempt.axis[body], run->attempt.axis[body]) > 0;
+}
+
 // ---- projection.c
 
 // m/s, largest separation speed that an overlap asks for; 0: no pair overlaps.
@@ -446,15 +457,13 @@ void advance_project(advance_run *run, bool *moved);
 // with speculative contacts instead of an event that ends it.
 void advance_plan(advance_run *run, double longest, bool to_the_end);
 
+// Ends the attempt where a joint reaches its stop.
+void advance_stop_at_limit(advance_run *run);
+
 // ---- loads.c
 
 // Sets the loads of the bodies, by the joint rows.
 void advance_find_loads(advance_run *run);
-
-// s, of a sub-step, at most, by the joints of the body that bounds it most.
-double advance_length_of_loads(const advance_run *run);
-
-// ---- swings.c
 
 // s: equal parts of a time, in which no body is turned too far by joints that swing it, or that
 // load it, nor turns too far on a kinematic body that moves.
@@ -478,12 +487,7 @@ bool advance_blocks_elsewhere(const advance_run *run, int pair);
 // Is the sub-step planned without events that end it?
 bool advance_is_coarse(const advance_run *run);
 
-// Plans such a sub-step: solves, then takes the approach that is left out of the motion.
+// Plans such a sub-step. Only a joint's stop ends it.
 void advance_plan_coarse(advance_run *run, double longest);
-
-// ---- slow_down.c
-
-// Scales the motions of bodies down until no pair blocks the attempt.
-void advance_slow_down(advance_run *run);
 
 #endif

@@ -83,18 +83,6 @@ void advance_start_velocities(advance_run *run, advance_problem *p);
 // After the solve: makes the velocities those that the program sees.
 void advance_keep_middles(advance_run *run, const advance_problem *p);
 
-// ---- spinners.c
-
-// Makes the problem of bodies that spin fast that of the frame which follows their axes.
-void advance_spin(advance_run *run, advance_problem *p);
-
-// Does a body spin fast, in this attempt?
-bool advance_spins(const advance_run *run, int body);
-
-// After the solve and advance_set_flight: makes the angular velocities of these bodies those at the
-// end of the sub-step, and sets the lag by which the mean of the sub-step differs.
-void advance_turn_with_axes(advance_run *run);
-
 // ---- loads.c
 
 // Adds inertia to bodies, and rows to the problem, where a group settles.

@@ -48,8 +48,7 @@ static bool is_free(const advance_run *run, const sprag_row *row)
     bool kept = !row->holds_point;
     for (int side = 0; side < 2; side++) {
         const int b = row->body[side];
-        kept |= b != SPRAG_STATIC && run->frame->body[b].mass > 0 &&
-                run->attempt.chords[run->assembly[b]].kept;
+        kept |= !advance_stays(run, b) && run->attempt.chords[run->assembly[b]].kept;
     }
     return !kept;
 }
@@ -87,9 +86,7 @@ void advance_weigh_chords(advance_run *run, const advance_problem *p)
     }
     for (int i = 0; i < run->rows.count; i++) {
         const sprag_row *row = &p->row[i];
-        const int *body = row->body;
-        const bool second = body[0] == SPRAG_STATIC || !(run->frame->body[body[0]].mass > 0);
-        const int b = body[second];
+        const int b = row->body[advance_stays(run, row->body[0])];
         if (!row->drives && b != SPRAG_STATIC) {
             advance_chords *of = &run->attempt.chords[run->assembly[b]];
             const double impulse = p->problem.step * p->solution.row_force[i];

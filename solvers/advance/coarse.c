@@ -4,6 +4,7 @@
 // solved. Pairs that block the projected motion get speculative contacts, and the contacts are
 // solved once more with them.
 #include <math.h>
+#include <string.h>
 
 #include "advance_run.h"
 
@@ -25,7 +26,7 @@ static void project(advance_run *run, bool as_solved, bool *again)
         if (!as_solved) {
             advance_project(run, moved);
         }
-        advance_certify(run, run->attempt.length, round == 0 ? NULL : moved);
+        advance_certify(run, run->attempt.length, round == 0 ? NULL : moved, false);
         bool falls_short = as_solved && advance_falls_short(run);
         bool apart = run->attempt.safe >= run->attempt.length && !falls_short;
         if (apart || advance_is_spent(run) || run->result != SPRAG_OK ||
@@ -40,7 +41,8 @@ static void project(advance_run *run, bool as_solved, bool *again)
     }
 }
 
-void advance_plan_coarse(advance_run *run, double longest)
+// Solves, then takes the approach that is left out of the motion.
+static void solve_projected(advance_run *run, double longest)
 {
     run->attempt.has_guess = false;
     advance_begin_attempt(run, longest);
@@ -56,5 +58,99 @@ void advance_plan_coarse(advance_run *run, double longest)
         if (!again && (!more || (apart && !advance_find_costly(run, run->work.moved)))) {
             break;
         }
+    }
+}
+
+// A projection that the energy of its bodies cannot pay for is left out.
+static void drop_costly(advance_run *run)
+{
+    bool *costly = run->work.moved;
+    if (advance_find_costly(run, costly)) {
+        for (int i = 0; i < run->frame->bodies; i++) {
+            if (costly[i]) {
+                advance_motion_of(run, i, run->attempt.motion[i].velocity);
+            }
+        }
+        advance_certify(run, run->attempt.length, costly, false);
+    }
+}
+
+// ---- slowing down
+//
+// Bodies that would still collide go slower along their paths, both by the share of the sub-step
+// for which they stay apart, and bodies behind them follow. Bodies that joints hold together go
+// slower by the same share, else a joint opens by the way of the other body. The rounds end,
+// because bodies that stand stay apart.
+
+static void scale(advance_run *run, int body, double part, bool *moved)
+{
+    double share = run->attempt.share[body] * part;
+    part = share < advance_least_share ? 0 : part;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        if (run->assembly[i] == run->assembly[body]) {
+            run->attempt.share[i] *= part;
+            for (int k = 0; k < 6; k++) {
+                run->attempt.motion[i].velocity[k] *= part;
+            }
+            moved[i] = true;
+        }
+    }
+}
+
+// Both bodies go for the time that is safe, unless other pairs block.
+static bool slow_pair(advance_run *run, int pair, bool *moved)
+{
+    const double part = advance_time_share * run->near[pair].certificate.time / run->attempt.length;
+    const int body[2] = {advance_body_of(run, pair, 0), advance_body_of(run, pair, 1)};
+    const bool joined = body[0] != SPRAG_STATIC && body[1] != SPRAG_STATIC &&
+                        run->assembly[body[0]] == run->assembly[body[1]];
+    bool slower = false;
+    for (int side = 0; side < (joined ? 1 : 2); side++) {
+        const int b = body[side];
+        if (!advance_stays(run, b) && run->attempt.share[b] > 0) {
+            scale(run, b, part, moved);
+            slower = true;
+        }
+    }
+    run->near[pair].slowed |= slower;
+    return slower;
+}
+
+static void slow_down(advance_run *run)
+{
+    bool *moved = run->work.moved;
+    run->attempt.slowed_pair = run->attempt.blocking;
+    for (int round = 0; round < ADVANCE_SLOW_ROUNDS && run->attempt.safe < run->attempt.length;
+         round++) {
+        bool slower = false;
+        memset(moved, 0, (size_t)run->frame->bodies * sizeof *moved);
+        for (int i = 0; i < run->frame->pairs; i++) {
+            if (run->near[i].certificate.time < run->attempt.length) {
+                slower |= slow_pair(run, i, moved);
+            }
+        }
+        if (!slower) {
+            return;
+        }
+        advance_certify(run, run->attempt.length, moved, false);
+    }
+}
+
+// Only a joint's stop ends such a sub-step.
+void advance_plan_coarse(advance_run *run, double longest)
+{
+    for (int i = 0; i < ADVANCE_PLANS && (i == 0 || run->work_left > 0); i++) {
+        solve_projected(run, longest);
+        drop_costly(run);
+        if (run->attempt.safe < run->attempt.length) {
+            slow_down(run);
+        }
+        advance_stop_at_limit(run);
+        bool complete =
+            run->attempt.length - run->attempt.safe <= advance_idle_share * run->attempt.length;
+        if (!run->attempt.at_limit || complete || run->attempt.length <= run->floor) {
+            break;
+        }
+        longest = fmax(run->attempt.safe, run->floor); // forces act for no longer than bodies move
     }
 }

@@ -9,9 +9,7 @@
 // force: N, on body 0.
 static void set_guess(sprag_contact *contact, const double force[3])
 {
-    for (int k = 0; k < 3; k++) {
-        contact->guess[k] = dot3(contact->frame[k], force);
-    }
+    mul33(*contact->frame, force, contact->guess);
     contact->guess[0] = fmax(0, contact->guess[0]);
 }
 

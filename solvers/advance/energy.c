@@ -34,12 +34,6 @@ static cluster *cluster_of(const advance_run *run, int body)
     return &run->energy.cluster[sprag_leader_of(run->energy.leader, body)];
 }
 
-// Does no force move it?
-static bool stays(const advance_run *run, int body)
-{
-    return body == SPRAG_STATIC || !(run->frame->body[body].mass > 0);
-}
-
 // Two bodies touch, or a joint connects them.
 static void connect(advance_run *run, const int body[2], bool driven)
 {
@@ -47,7 +41,7 @@ static void connect(advance_run *run, const int body[2], bool driven)
         if (body[side] != SPRAG_STATIC) {
             cluster *c = &run->energy.cluster[body[side]];
             c->driven |= driven;
-            c->held |= stays(run, body[!side]);
+            c->held |= advance_stays(run, body[!side]);
         }
     }
     if (body[0] != SPRAG_STATIC && body[1] != SPRAG_STATIC) {
@@ -198,7 +192,7 @@ static bool set_assemblies(advance_run *run)
     for (int i = 0; i < run->rows.count && any; i++) {
         const int *body = run->rows.row[i].body;
         for (int side = 0; side < 2; side++) {
-            if (body[side] != SPRAG_STATIC && stays(run, body[!side])) {
+            if (body[side] != SPRAG_STATIC && advance_stays(run, body[!side])) {
                 cluster_of(run, body[side])->held = true;
             }
         }

@@ -81,8 +81,7 @@ static void add_point(impact *m, const advance_point *point, int i)
     sprag_contact *contact = &m->round.contact[m->round.problem.contacts];
     double u[3], motion = surface->velocity_normal;
     *contact = m->p->contact[run->frame->contacts + i];
-    sprag_contact_velocity(contact, m->round.body->velocity, sizeof *m->round.body, u);
-    double approach = motion - dot3(contact->frame[0], u);
+    double approach = approach_at(contact, surface, m->round.body);
     double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
     sprag_contact_velocity(contact, *run->middles.kick, sizeof(double[6]), u);
     least -= fmin(0, dot3(contact->frame[0], u));

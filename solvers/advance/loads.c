@@ -4,7 +4,7 @@
 // the sub-step treats explicitly. In sub-steps longer than two over the rate of that spring light
 // links under a heavy load come apart.
 //
-// Sub-steps are shorter than that where bodies move (swings.c). Where a group settles, its rate
+// Sub-steps are shorter than that where bodies move. Where a group settles, its rate
 // would be that of trembling which nobody sees, and inertia takes the place of sub-steps: I + A is
 // no less than h^2 K / c, with the square c of what a sub-step may turn, in the problem of the
 // sub-step alone. A pulls the body towards a share of its own velocity, so that what trembles comes
@@ -151,7 +151,7 @@ void advance_find_loads(advance_run *run)
         next = i + (rows > 1 ? rows : 1);
         for (int side = 0; side < 2; side++) {
             const int b = row->body[side];
-            if (b == SPRAG_STATIC || !(run->frame->body[b].mass > 0)) {
+            if (advance_stays(run, b)) {
                 continue;
             }
             if (row->length > 0) {
@@ -182,6 +182,11 @@ static double square_of_turn(void)
 }
 
 // ---- the length of a sub-step
+//
+// A body that joints swing turns about the joint by its turn before the sub-step (chords.c), and
+// where it turns far, any error of that is large. Likewise a body that turns on a contact: the
+// speed that makes up for its curved motion (dip) turns it faster, and the next dip is larger. What
+// that gains is taken back (energy.c), except where a kinematic body moves.
 
 // s, for a spring of the rate `square` (1/s^2) that turns at such a speed.
 static double length_for(double square, double turn, bool settles)
@@ -190,7 +195,8 @@ static double length_for(double square, double turn, bool settles)
     return settles && turn * length < advance_slow_turn ? advance_slow_turn / turn : length;
 }
 
-double advance_length_of_loads(const advance_run *run)
+// s, of a sub-step, at most, by the joints of the body that bounds it most.
+static double length_of_loads(const advance_run *run)
 {
     double least = INFINITY;
     for (int i = 0; i < run->frame->bodies && run->rows.count > 0; i++) {
@@ -202,6 +208,36 @@ double advance_length_of_loads(const advance_run *run)
         least = load->swing > 0 ? fmin(least, advance_load_turn / load->swing) : least;
     }
     return least;
+}
+
+// rad/s, at which the fastest body turns that is in contact with a kinematic one that moves.
+static double driven_rate(const advance_run *run)
+{
+    double fastest = 0;
+    for (int i = 0; i < run->points.closed; i++) {
+        const int pair = run->points.point[i].pair;
+        const advance_near *near = &run->near[pair];
+        for (int side = 0; side < 2; side++) {
+            const int body = advance_body_of(run, pair, side),
+                      other = advance_body_of(run, pair, !side);
+            if (near->radius[!side] > 0 && body != SPRAG_STATIC &&
+                !(run->frame->body[other].mass > 0) &&
+                !advance_is_centred_ball(&near->carried[side])) {
+                fastest = fmax(fastest, norm3(run->frame->body[body].velocity + 3));
+            }
+        }
+    }
+    return fastest;
+}
+
+double advance_part_of_swing(advance_run *run, double time)
+{
+    const double driven = driven_rate(run);
+    const double shortest = run->options->shortest * run->frame->step;
+    double most = length_of_loads(run);
+    most = driven > 0 ? fmin(most, advance_driven_turn / driven) : most;
+    most = run->work_left > 0 ? fmax(shortest, most) : INFINITY;
+    return time > most ? time / ceil(time / most) : time;
 }
 
 // ---- inertia in place of sub-steps

@@ -391,46 +391,25 @@ static void certify_pair(advance_run *run, int pair, double horizon)
     }
 }
 
-static void take_certificate(advance_run *run, int pair)
-{
-    double time = run->near[pair].certificate.time;
-    if (time < run->attempt.safe) {
-        run->attempt.safe = time;
-        run->attempt.blocking = pair;
-    }
-}
-
 static bool has_moved(const advance_run *run, int pair, const bool *moved)
 {
     const int a = advance_body_of(run, pair, 0), b = advance_body_of(run, pair, 1);
     return (a != SPRAG_STATIC && moved[a]) || (b != SPRAG_STATIC && moved[b]);
 }
 
-static void begin_certificates(advance_run *run, double horizon)
+void advance_certify(advance_run *run, double horizon, const bool *moved, bool blocking)
 {
     advance_spend(run, ADVANCE_LOOK_WORK * run->frame->pairs);
     run->attempt.safe = horizon;
     run->attempt.blocking = -1;
-}
-
-void advance_certify(advance_run *run, double horizon, const bool *moved)
-{
-    begin_certificates(run, horizon);
     for (int i = 0; i < run->frame->pairs; i++) {
-        if (!moved || has_moved(run, i, moved)) {
+        const double *time = &run->near[i].certificate.time;
+        if ((!moved || has_moved(run, i, moved)) && !(blocking && isinf(*time))) {
             certify_pair(run, i, horizon);
         }
-        take_certificate(run, i);
-    }
-}
-
-void advance_certify_blocked(advance_run *run, double horizon)
-{
-    begin_certificates(run, horizon);
-    for (int i = 0; i < run->frame->pairs; i++) {
-        if (!isinf(run->near[i].certificate.time)) {
-            certify_pair(run, i, horizon);
-            take_certificate(run, i);
+        if (*time < run->attempt.safe) {
+            run->attempt.safe = *time;
+            run->attempt.blocking = i;
         }
     }
 }
@@ -445,19 +424,15 @@ void advance_move_pairs(advance_run *run, double t)
     }
 }
 
-double advance_least_gap(const advance_run *run, double t)
+void advance_check_gaps(advance_run *run, double t)
 {
-    double least = INFINITY;
-    for (int i = 0; i < run->frame->pairs; i++) {
-        const advance_near *near = &run->near[i];
-        const sprag_pair *p = &run->frame->pair[i];
-        if (p->state != SPRAG_PAIR_DECLINED && !p->overlapped) {
-            sprag_gap gap;
-            if (sprag_carried_gap(near->carried, t, run->options->epsilon, &gap) !=
-                SPRAG_BAD_PROBLEM) {
-                least = fmin(least, gap.distance);
-            }
+    for (int i = 0; i < 3 * run->frame->pairs; i++) {
+        const sprag_pair *pair = &run->frame->pair[i / 3];
+        sprag_gap gap;
+        if (pair->state != SPRAG_PAIR_DECLINED && !pair->overlapped &&
+            sprag_carried_gap(run->near[i / 3].carried, t * (i % 3 + 1) / 3, run->options->epsilon,
+                              &gap) != SPRAG_BAD_PROBLEM) {
+            run->stats->least_gap = fmin(run->stats->least_gap, gap.distance);
         }
     }
-    return least;
 }

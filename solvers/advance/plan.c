@@ -25,8 +25,7 @@ static double first_event(const advance_run *run)
     return first;
 }
 
-// Ends the attempt where a joint reaches its stop.
-static void stop_at_limit(advance_run *run)
+void advance_stop_at_limit(advance_run *run)
 {
     run->attempt.at_limit = false;
     if (run->calls->next_limit) {
@@ -54,10 +53,10 @@ static void attempt(advance_run *run, double length, double horizon)
         advance_solve(run, length);
         some = pass > 0;
         if (some) {
-            advance_certify_blocked(run, horizon);
+            advance_certify(run, horizon, NULL, true);
         }
         if (!some || run->attempt.safe >= length) {
-            advance_certify(run, horizon, NULL);
+            advance_certify(run, horizon, NULL, false);
             some = false;
         }
         if (run->attempt.safe >= length || run->attempt.failed || run->result != SPRAG_OK ||
@@ -71,9 +70,9 @@ static void attempt(advance_run *run, double length, double horizon)
         }
     }
     if (some) {
-        advance_certify(run, horizon, NULL);
+        advance_certify(run, horizon, NULL, false);
     }
-    stop_at_limit(run);
+    advance_stop_at_limit(run);
 }
 
 // ---- a sub-step that an event ends
@@ -115,7 +114,7 @@ static double next_length(const trial *before, const trial *last, const trial *l
     return inside ? next : 0.5 * (low->length + fmin(high->length, high->safe));
 }
 
-// Looks for the event that ends the sub-step. Returns the length (s) that plan_coarse() is to take
+// Looks for the event that ends the sub-step. Returns the length (s) that a coarse plan is to take
 // if the last attempt is not safe to its end.
 static double plan_exact(advance_run *run, double horizon, bool to_the_end)
 {
@@ -136,39 +135,6 @@ static double plan_exact(advance_run *run, double horizon, bool to_the_end)
         attempt(run, next, horizon);
     }
     return longest;
-}
-
-// A projection that the energy of its bodies cannot pay for is left out.
-static void drop_costly(advance_run *run)
-{
-    bool *costly = run->work.moved;
-    if (advance_find_costly(run, costly)) {
-        for (int i = 0; i < run->frame->bodies; i++) {
-            if (costly[i]) {
-                advance_motion_of(run, i, run->attempt.motion[i].velocity);
-            }
-        }
-        advance_certify(run, run->attempt.length, costly);
-    }
-}
-
-// Only a joint's stop ends such a sub-step.
-static void plan_coarse(advance_run *run, double longest)
-{
-    for (int i = 0; i < ADVANCE_PLANS && (i == 0 || run->work_left > 0); i++) {
-        advance_plan_coarse(run, longest);
-        drop_costly(run);
-        if (run->attempt.safe < run->attempt.length) {
-            advance_slow_down(run);
-        }
-        stop_at_limit(run);
-        bool complete =
-            run->attempt.length - run->attempt.safe <= advance_idle_share * run->attempt.length;
-        if (!run->attempt.at_limit || complete || run->attempt.length <= run->floor) {
-            break;
-        }
-        longest = fmax(run->attempt.safe, run->floor); // forces act for no longer than bodies move
-    }
 }
 
 void advance_plan(advance_run *run, double longest, bool to_the_end)
@@ -199,5 +165,5 @@ void advance_plan(advance_run *run, double longest, bool to_the_end)
             advance_look(run, longest);
         }
     }
-    plan_coarse(run, longest);
+    advance_plan_coarse(run, longest);
 }

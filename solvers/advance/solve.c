@@ -6,6 +6,7 @@
 #include "advance_solve.h"
 #include "linalg.h"
 #include "mover.h"
+#include "spinners.h"
 
 static bool take_problem(advance_run *run, double step, advance_problem *p)
 {
@@ -246,6 +247,19 @@ static void set_problem(advance_run *run, advance_problem *p)
     }
 }
 
+// A body that spins fast, held near its axis (../frame/spinners.h), is certified by the one turn,
+// about one axis, that ends in the same pose; the angular velocity at the end follows the axis.
+static void turn_with_axes(advance_run *run)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        double rate[3], *end = run->attempt.velocity[i] + 3, *lag = run->attempt.lag[i] + 3;
+        if (advance_spins(run, i) && !run->attempt.flies[i] && !run->attempt.failed) {
+            sprag_spin_rate(run->attempt.axis[i], run->attempt.length, end, rate);
+            subtract3(end, rate, lag);
+        }
+    }
+}
+
 void advance_solve(advance_run *run, double step)
 {
     advance_problem p;
@@ -263,7 +277,8 @@ void advance_solve(advance_run *run, double step)
     for (int i = 0; i < p.problem.contacts; i++) { // of the motion behind the impacts
         sprag_contact_on_chords(&p.contact[i], p.body, step, true);
     }
-    advance_spin(run, &p);
+    sprag_spin_held(run->frame->body, run->frame->step, &p.problem, p.body, run->attempt.axis,
+                    run->solving);
     advance_hold_on_chords(run, &p);
     advance_hold_loads(run, &p);
     advance_start_friction(run, &p);
@@ -276,7 +291,7 @@ void advance_solve(advance_run *run, double step)
     } while (!run->attempt.failed && run->work_left > 0 && advance_drop_chords(run, &p));
     keep_solution(run, &p);
     advance_set_flight(run, &p);
-    advance_turn_with_axes(run);
+    turn_with_axes(run);
     advance_keep_middles(run, &p);
     if (run->calls->disturb) {
         run->calls->disturb(run->calls->data, run->frame->bodies, run->attempt.velocity);

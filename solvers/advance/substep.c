@@ -84,14 +84,6 @@ static void move_bodies(advance_run *run, double distance, double clock)
     }
 }
 
-static void check_gaps(advance_run *run, double distance)
-{
-    for (int i = 1; i <= 3; i++) {
-        double least = advance_least_gap(run, distance * i / 3);
-        run->stats->least_gap = fmin(run->stats->least_gap, least);
-    }
-}
-
 void advance_move(advance_run *run)
 {
     double distance = fmin(run->attempt.safe, run->attempt.length), clock = distance;
@@ -99,7 +91,7 @@ void advance_move(advance_run *run)
     bool stalls = distance < least;
     advance_compare_contacts(run);
     if (run->options->checks) {
-        check_gaps(run, distance);
+        advance_check_gaps(run, distance);
     }
     if (stalls) { // jammed bodies stand still for the rest of the frame
         bool jammed = ++run->stalls > ADVANCE_MOST_STALLS || !(run->work_left > 0);
@@ -138,10 +130,7 @@ static void set_assemblies(advance_run *run)
     for (int i = 0; i < run->rows.count; i++) {
         const sprag_row *row = &run->rows.row[i];
         const int *body = row->body;
-        bool moves = true; // both are moved by forces
-        for (int side = 0; side < 2; side++) {
-            moves = moves && body[side] != SPRAG_STATIC && run->frame->body[body[side]].mass > 0;
-        }
+        const bool moves = !advance_stays(run, body[0]) && !advance_stays(run, body[1]);
         if (moves && (isinf(row->lo) || isinf(row->hi))) {
             sprag_unite(run->assembly, body[0], body[1]);
         }
