@@ -264,36 +264,31 @@ static bool follow_kept(sprag_approach *a, const sprag_kept_plane *kept, sprag_p
 }
 
 // Tries the likeliest plane, then the edges across the normal, then the other planes. Returns the
-// first that lasts up to the horizon or ends when the shapes meet, else the one that lasts longest;
-// NULL: no plane separates the shapes.
+// first that lasts up to the horizon or ends when the shapes meet, else the one that lasts longest.
 static const sprag_plane *best_of(sprag_approach *a, const double normal[3], candidates *c,
                                   sprag_plane crossing[SPRAG_CROSSINGS])
 {
     ranking r = {.count = 0};
     double longest = longest_of(a);
-    int tried = 0, crossed = 0;
-    if (c->count > 0 && try_plane(a, &c->plane[tried++], &r)) {
+    if (try_plane(a, &c->plane[0], &r)) {
         return &c->plane[0];
     }
     sprag_approach_at(a, 0, longest);
-    int crossings = sprag_crossings_find(a, normal, crossing);
-    if (crossings > 0 && dot3(crossing[0].normal, normal) > 1 - SPRAG_TOI_EDGES_ALONG &&
-        try_plane(a, &crossing[crossed++], &r)) {
+    const int crossings = sprag_crossings_find(a, normal, crossing);
+    const bool along =
+        crossings > 0 && dot3(crossing[0].normal, normal) > 1 - SPRAG_TOI_EDGES_ALONG;
+    if (along && try_plane(a, &crossing[0], &r)) {
         return &crossing[0];
     }
     sort_by_time(r.plane, r.count);
-    if (r.count > 0 && r.plane[0]->time > 0 && closes_at(a, r.plane[0]->time)) {
+    if (r.plane[0]->time > 0 && closes_at(a, r.plane[0]->time)) {
         extend(a, r.plane[0], longest);
         return r.plane[0];
     }
-    while (tried < c->count) {
-        if (try_plane(a, &c->plane[tried++], &r)) {
-            return r.plane[r.count - 1];
-        }
-    }
-    while (crossed < crossings) {
-        if (try_plane(a, &crossing[crossed++], &r)) {
-            return r.plane[r.count - 1];
+    for (int i = 1; i < c->count + crossings - along; i++) {
+        sprag_plane *plane = i < c->count ? &c->plane[i] : &crossing[i - c->count + along];
+        if (try_plane(a, plane, &r)) {
+            return plane;
         }
     }
     sort_by_time(r.plane, r.count);
@@ -305,19 +300,15 @@ static const sprag_plane *best_of(sprag_approach *a, const double normal[3], can
         }
     }
     sort_by_time(r.plane, deeper);
-    return r.count > 0 ? r.plane[0] : NULL;
+    return r.plane[0];
 }
 
-static bool best_plane(sprag_approach *a, const double normal[3], sprag_plane *best)
+static void best_plane(sprag_approach *a, const double normal[3], sprag_plane *best)
 {
     candidates c;
     sprag_plane crossing[SPRAG_CROSSINGS];
     find_planes(a, normal, &c);
-    const sprag_plane *found = best_of(a, normal, &c, crossing);
-    if (found) {
-        *best = *found;
-    }
-    return found;
+    *best = *best_of(a, normal, &c, crossing);
 }
 
 // ---- far apart
@@ -520,16 +511,14 @@ void sprag_time_of_impact_again(const sprag_carried pair[2], const sprag_gap *ga
     for (int i = 0; i < SPRAG_TOI_LOOKS; i++) {
         set_approach(now, &seen, level, horizon - passed, &a);
         bool far = is_far(&a, seen.normal, seen.distance);
-        bool kept = !far && i == 0 && follow_kept(&a, &certificate->plane, &plane);
-        bool found = !far && (kept || best_plane(&a, seen.normal, &plane));
-        if (found && (i == 0 || plane.time > 0)) {
+        if (!far && !(i == 0 && follow_kept(&a, &certificate->plane, &plane))) {
+            best_plane(&a, seen.normal, &plane);
+        }
+        if (!far && (i == 0 || plane.time > 0)) {
             keep_plane(&a, &plane, &certificate->plane);
         }
         expansions += a.expansions;
         certificate->expansions = expansions;
-        if (!far && !found) {
-            break;
-        }
         if (far || plane.time >= a.horizon) {
             *certificate = (sprag_certificate){horizon, true, .expansions = expansions,
                                                .plane = certificate->plane};

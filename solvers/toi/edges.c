@@ -74,37 +74,22 @@ static double safe_part_behind(const sprag_approach *a, sprag_plane *plane, int 
                                const sprag_series3 *other, double until)
 {
     const sprag_side *side = &a->side[b];
-    const int vertices = sprag_side_vertices(side);
-    sprag_series3 turned;
-    double local_r[3];
+    sprag_series3 m = {.remainder = other->remainder};
+    double r[3];
     for (int k = 0; k < SPRAG_TERMS; k++) { // (g x e).other = g.(e x other)
-        double world[3];
+        double world[3], local[3];
         cross3(own->e, other->c[k], world);
-        mul33_transposed(side->now.rotation, world, turned.c[k]);
+        mul33_transposed(side->now.rotation, world, local);
+        add_scaled(m.c[k], plane->sign, local, 3);
     }
-    turned.remainder = other->remainder;
-    mul33_transposed(side->now.rotation, own->r, local_r);
-    double change = sprag_series_change(&turned), height = norm3(turned.c[0]);
-    double allowed = SPRAG_TOI_SLACK * side->reach * height;
-    for (int i = 0; i < vertices; i++) {
-        if (i == plane->end[b][0] || i == plane->end[b][1]) {
-            continue;
-        }
-        double g[3];
-        sprag_side_vertex(side, i, g);
-        subtract3(g, local_r, g);
-        double length = norm3(g), before = until;
-        if (plane->sign * dot3(g, turned.c[0]) + allowed > length * change) {
-            continue;
-        }
-        sprag_series f = {.c = {allowed}};
-        sprag_series_dot(&f, plane->sign, g, &turned);
-        until = sprag_series_positive(&f, until);
-        if (until < before) {
-            plane->side = b;
-            sprag_side_vertex(side, i, plane->point[b]);
-            sprag_side_vertex(&a->side[!b], plane->end[!b][0], plane->point[!b]);
-        }
+    mul33_transposed(side->now.rotation, own->r, r);
+    sprag_series base = {.c = {SPRAG_TOI_SLACK * side->reach * norm3(m.c[0])}};
+    sprag_series_dot(&base, -1, r, &m);
+    const double before = until;
+    until = sprag_vertices_safe_part(side, &m, &base, plane->end[b], until, plane->point[b]);
+    if (until < before) {
+        plane->side = b;
+        sprag_side_vertex(&a->side[!b], plane->end[!b][0], plane->point[!b]);
     }
     return until;
 }
@@ -174,8 +159,8 @@ static void set_crossing_point(const sprag_approach *a, const crossing *c, sprag
     const edge *first = &c->of[0], *second = &c->of[1];
     double n[3], way[3], across[3], at[3];
     plane->side = 0;
-    if (isfinite(first->length)) {
-        cross3(first->e, second->e, n);
+    cross3(first->e, second->e, n);
+    if (isfinite(first->length) && dot3(n, n) > 0) {
         find_way(a, first, second, way);
         cross3(second->e, way, across);
         memcpy(at, first->r, sizeof at);

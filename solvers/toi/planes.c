@@ -50,18 +50,9 @@ typedef struct feature {
     double r[3];         // m, in the axes of the shape; of a rim: its centre
 } feature;
 
-static sprag_series component(const sprag_series3 *m, int i)
-{
-    sprag_series f = {.remainder = m->remainder};
-    for (int k = 0; k < SPRAG_TERMS; k++) {
-        f.c[k] = m->c[k][i];
-    }
-    return f;
-}
-
 static void across_square(const sprag_series3 *m, sprag_series *q)
 {
-    sprag_series x = component(m, 0), y = component(m, 1);
+    sprag_series x = sprag_series_component(m, 0), y = sprag_series_component(m, 1);
     sprag_series_multiply(&x, &x, q);
     sprag_series_multiply(&y, &y, &x);
     sprag_series_add(q, 1, &x);
@@ -70,7 +61,7 @@ static void across_square(const sprag_series3 *m, sprag_series *q)
 // When the axis is nearly in the plane, 1 - z^2 changes slowly however fast the body spins.
 static bool rim_root(const sprag_series3 *m, sprag_series *root)
 {
-    sprag_series q, z = component(m, 2);
+    sprag_series q, z = sprag_series_component(m, 2);
     if (fabs(z.c[0]) < SPRAG_TOI_ROOT_AXIS) {
         sprag_series_multiply(&z, &z, &q);
         for (int k = 0; k < SPRAG_TERMS; k++) {
@@ -82,41 +73,38 @@ static bool rim_root(const sprag_series3 *m, sprag_series *root)
     return sprag_series_root(&q, root);
 }
 
-static int round_features(const sprag_side *side, const sprag_series3 *m, feature f[2])
+// rooted: the heights are those of the lowest points; false: of the centres of rims, whose root is
+// too near to 0.
+static int round_features(const sprag_side *side, const sprag_series3 *m, feature f[2],
+                          bool *rooted)
 {
     const sprag_shape *shape = side->shape;
-    int count = shape->kind == SPRAG_SPHERE ? 1 : 2;
+    const int count = shape->kind == SPRAG_SPHERE ? 1 : 2;
+    const bool rim = shape->kind == SPRAG_CYLINDER;
+    sprag_series root;
+    *rooted = !rim || rim_root(m, &root);
     for (int i = 0; i < count; i++) {
         memset(&f[i].height, 0, sizeof f[i].height);
         memcpy(f[i].r, side->origin, sizeof f[i].r);
         f[i].r[2] += count == 1 ? 0 : i ? shape->half[2] : -shape->half[2];
         sprag_series_dot(&f[i].height, 1, f[i].r, m);
+        if (rim && *rooted) {
+            sprag_series_add(&f[i].height, -shape->radius, &root);
+        }
     }
     return count;
 }
 
-// ---- the blocking point
-
-static void lowest_of_rim(const sprag_shape *shape, const sprag_series3 *m, double u, double r[3])
-{
-    double x = 0, y = 0;
-    for (int k = SPRAG_TERMS - 1; k >= 0; k--) {
-        x = x * u + m->c[k][0];
-        y = y * u + m->c[k][1];
-    }
-    double length = sqrt(x * x + y * y);
-    if (length > 0) {
-        r[0] -= shape->radius * x / length;
-        r[1] -= shape->radius * y / length;
-    }
-}
-
+// The point of a feature that is lowest at the time u.
 static void set_feature_point(const sprag_side *side, const feature *f, const sprag_series3 *m,
                               double u, double point[3])
 {
+    const sprag_series x = sprag_series_component(m, 0), y = sprag_series_component(m, 1);
+    const double across[2] = {evaluate(x.c, u), evaluate(y.c, u)};
+    const double length = sqrt(across[0] * across[0] + across[1] * across[1]);
     memcpy(point, f->r, sizeof f->r);
-    if (side->shape->kind == SPRAG_CYLINDER) {
-        lowest_of_rim(side->shape, m, u, point);
+    if (side->shape->kind == SPRAG_CYLINDER && length > 0) {
+        add_scaled(point, -side->shape->radius / length, across, 2);
     }
 }
 
@@ -156,51 +144,31 @@ static double safe_part_flat_rim(const sprag_side *side, const sprag_series3 *m,
 static double safe_part_round(const sprag_approach *a, sprag_plane *plane, const sprag_series3 m[2],
                               const sprag_series *base)
 {
-    feature f[2][2];
-    sprag_series root[2];
-    int count[2] = {1, 1};
-    bool rooted[2] = {true, true};
-    for (int b = 0; b < 2; b++) {
-        if (b == plane->carrier) {
-            memset(&f[b][0], 0, sizeof f[b][0]);
-            continue;
-        }
-        count[b] = round_features(&a->side[b], &m[b], f[b]);
-        if (a->side[b].shape->kind == SPRAG_CYLINDER) {
-            rooted[b] = rim_root(&m[b], &root[b]);
-        }
-        if (!rooted[b] && plane->carrier < 0) {
-            return 0;
-        }
-    }
+    feature f[2][2] = {0};
+    int count[2] = {1, 1}, flat = -1;
     double until = 1;
-    for (int i = 0; i < count[0]; i++) {
-        for (int j = 0; j < count[1]; j++) {
-            sprag_series height = *base;
-            double before = until;
-            int flat = -1;
-            sprag_series_add(&height, 1, &f[0][i].height);
-            sprag_series_add(&height, 1, &f[1][j].height);
-            for (int b = 0; b < 2; b++) {
-                if (b == plane->carrier || a->side[b].shape->kind != SPRAG_CYLINDER) {
-                    continue;
-                }
-                if (rooted[b]) {
-                    sprag_series_add(&height, -a->side[b].shape->radius, &root[b]);
-                } else {
-                    flat = b;
-                }
-            }
-            until = flat < 0 ? sprag_series_positive(&height, until)
-                             : safe_part_flat_rim(&a->side[flat], &m[flat], &height, until);
-            if (until < before) {
-                plane->side = plane->carrier < 0 ? 0 : !plane->carrier;
-                for (int b = 0; b < 2; b++) {
-                    if (b != plane->carrier) {
-                        set_feature_point(&a->side[b], &f[b][b ? j : i], &m[b], until,
-                                          plane->point[b]);
-                    }
-                }
+    for (int b = 0; b < 2; b++) {
+        bool rooted = true;
+        if (b != plane->carrier) {
+            count[b] = round_features(&a->side[b], &m[b], f[b], &rooted);
+        }
+        flat = rooted ? flat : b;
+    }
+    if (flat >= 0 && plane->carrier < 0) {
+        return 0;
+    }
+    for (int i = 0; i < count[0] * count[1]; i++) {
+        const feature *const of[2] = {&f[0][i / count[1]], &f[1][i % count[1]]};
+        const double before = until;
+        sprag_series height = *base;
+        sprag_series_add(&height, 1, &of[0]->height);
+        sprag_series_add(&height, 1, &of[1]->height);
+        until = flat < 0 ? sprag_series_positive(&height, until)
+                         : safe_part_flat_rim(&a->side[flat], &m[flat], &height, until);
+        for (int b = 0; b < 2 && until < before; b++) {
+            if (b != plane->carrier) {
+                plane->side = plane->carrier < 0 ? 0 : b;
+                set_feature_point(&a->side[b], of[b], &m[b], until, plane->point[b]);
             }
         }
     }
@@ -209,22 +177,22 @@ static double safe_part_round(const sprag_approach *a, sprag_plane *plane, const
 
 // ---- vertices
 
-static double safe_part_vertices(const sprag_approach *a, sprag_plane *plane,
-                                 const sprag_series3 *m, const sprag_series *base)
+double sprag_vertices_safe_part(const sprag_side *side, const sprag_series3 *m,
+                                const sprag_series *base, const int skip[2], double until,
+                                double point[3])
 {
-    const sprag_side *side = &a->side[plane->side];
     const int vertices = sprag_side_vertices(side);
-    double drop = base->remainder, second = 0, until = 1;
+    double drop = base->remainder, second = 0;
     for (int k = 2; k < SPRAG_TERMS; k++) {
         drop -= fmin(base->c[k], 0);
         second += norm3(m->c[k]);
     }
     drop += side->reach * (second + m->remainder);
-    for (int i = 0; i < vertices; i++) {
+    for (int i = 0; i < vertices && until > 0; i++) {
         double r[3];
         sprag_side_vertex(side, i, r);
         double h = base->c[0] + dot3(r, m->c[0]), rate = base->c[1] + dot3(r, m->c[1]);
-        if (h + fmin(rate, 0) > drop) {
+        if (h + fmin(rate, 0) > drop || i == skip[0] || i == skip[1]) {
             continue;
         }
         sprag_series height = {.c = {h, rate}};
@@ -235,10 +203,7 @@ static double safe_part_vertices(const sprag_approach *a, sprag_plane *plane,
         double before = until;
         until = sprag_series_positive(&height, until);
         if (until < before) {
-            memcpy(plane->point[plane->side], r, sizeof r);
-            if (until <= 0) {
-                break;
-            }
+            memcpy(point, r, sizeof r);
         }
     }
     return until;
@@ -268,8 +233,9 @@ double sprag_plane_safe_part(const sprag_approach *a, sprag_plane *plane)
     }
     sprag_shape_kind kind = side[plane->carrier == 0].shape->kind;
     if (kind == SPRAG_BOX || kind == SPRAG_POLYTOPE) {
-        plane->side = plane->carrier == 0;
-        return safe_part_vertices(a, plane, &m[plane->side], &base);
+        static const int none[2] = {SPRAG_NO_VERTEX, SPRAG_NO_VERTEX};
+        const int b = plane->side = plane->carrier == 0;
+        return sprag_vertices_safe_part(&side[b], &m[b], &base, none, 1, plane->point[b]);
     }
     return safe_part_round(a, plane, m, &base);
 }

@@ -66,6 +66,13 @@ static inline void sprag_series_add(sprag_series *f, double s, const sprag_serie
     f->remainder += fabs(s) * g->remainder;
 }
 
+// One component of a vector.
+static inline sprag_series sprag_series_component(const sprag_series3 *f, int i)
+{
+    return (sprag_series){{f->c[0][i], f->c[1][i], f->c[2][i], f->c[3][i], f->c[4][i]},
+                          f->remainder};
+}
+
 // fg = f g; may be f or g.
 void sprag_series_multiply(const sprag_series *f, const sprag_series *g, sprag_series *fg);
 

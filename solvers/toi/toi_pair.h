@@ -75,6 +75,12 @@ int sprag_side_support(const sprag_side *side, const double direction[3], double
 double sprag_plane_safe_part(const sprag_approach *a, sprag_plane *plane);
 double sprag_crossing_safe_part(const sprag_approach *a, sprag_plane *plane);
 
+// The same, at most `until`, during which base + r.m of the vertices r of a core stays positive,
+// but of two that are skipped. m: in the axes of the shape. point: set to the vertex that ends it.
+double sprag_vertices_safe_part(const sprag_side *side, const sprag_series3 *m,
+                                const sprag_series *base, const int skip[2], double until,
+                                double point[3]);
+
 // The unit normal, into shape 0, of the plane across two edges, given by end and sign, at the start
 // of the expansion. false: they are parallel.
 bool sprag_crossing_normal(const sprag_approach *a, const sprag_plane *plane, double normal[3]);
