@@ -83,16 +83,6 @@ static void set_pairs(advance_run *run)
     }
 }
 
-static void set_acceleration(advance_run *run)
-{
-    for (int i = 0; i < run->frame->bodies; i++) {
-        const sprag_mover *mover = &run->frame->body[i];
-        if (mover->mass > 0) {
-            run->acceleration = fmax(run->acceleration, norm3(mover->force) / mover->mass);
-        }
-    }
-}
-
 static int substeps_of(const advance_run *run)
 {
     int aim = run->options->substeps;
@@ -130,28 +120,28 @@ static void run_frame(advance_run *run)
     }
 }
 
-// Is the mean speed below what forces add in a frame, as at rest? An exact solve of bodies that are
-// faster takes too long, and impacts change their contacts anyway.
-static bool is_settling(const advance_run *run)
+// The group settles if the mean speed is below what forces add in a frame, as at rest. An exact
+// solve of bodies that are faster takes too long, and impacts change their contacts anyway.
+static void set_speeds(advance_run *run)
 {
-    const double slow = run->acceleration * run->frame->step;
     double energy = 0, mass = 0;
     for (int i = 0; i < run->frame->bodies; i++) {
         const sprag_mover *mover = &run->frame->body[i];
         const double *v = mover->velocity, *I = mover->inertia;
         if (mover->mass > 0) {
             double spin = dot3(v + 3, v + 3) * fmax(I[0], fmax(I[4], I[8]));
+            run->acceleration = fmax(run->acceleration, norm3(mover->force) / mover->mass);
             energy += mover->mass * dot3(v, v) + spin;
             mass += mover->mass;
         }
     }
-    return energy <= mass * slow * slow;
+    const double slow = run->acceleration * run->frame->step;
+    run->settling = energy <= mass * slow * slow;
 }
 
 static void set_work(advance_run *run)
 {
     const sprag_frame *frame = run->frame;
-    run->settling = is_settling(run);
     run->work_given = run->options->work * fmax(1, (double)frame->bodies / ADVANCE_WORK_BODIES);
     run->work_left = run->work_given;
     double exact = ADVANCE_EXACT_WORK - ADVANCE_POINT_WORK * run->points.last_closed;
@@ -184,7 +174,7 @@ bool advance_open(advance_run *run)
         frame->body[i].pushed = false;
     }
     set_pairs(run);
-    set_acceleration(run);
+    set_speeds(run);
     set_work(run);
     if (advance_is_controlled(run)) {
         advance_take_control(run);

@@ -352,14 +352,6 @@ static double level_of(const advance_run *run, double gap)
     return fmin(run->level, fmax(fmax(least, open), 0.5 * gap));
 }
 
-static void certificate_of(advance_run *run, int pair, double horizon, sprag_certificate *to)
-{
-    const advance_near *near = &run->near[pair];
-    sprag_time_of_impact_again(near->carried, &near->gap, level_of(run, near->gap.distance),
-                               horizon, to);
-    advance_spend(run, ADVANCE_EXPANSION_WORK * (double)to->expansions);
-}
-
 static void certify_pair(advance_run *run, int pair, double horizon)
 {
     advance_near *near = &run->near[pair];
@@ -385,7 +377,9 @@ static void certify_pair(advance_run *run, int pair, double horizon)
             return;
         }
     }
-    certificate_of(run, pair, horizon, &near->certificate);
+    sprag_time_of_impact(near->carried, &near->gap, level_of(run, near->gap.distance), horizon,
+                         &near->certificate);
+    advance_spend(run, ADVANCE_EXPANSION_WORK * (double)near->certificate.expansions);
     if (near->certificate.whole) {
         near->certificate.time = INFINITY;
     }

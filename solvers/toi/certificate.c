@@ -489,13 +489,6 @@ static bool restart_at(const sprag_carried pair[2], double t, sprag_motion motio
 void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, double level,
                           double horizon, sprag_certificate *certificate)
 {
-    certificate->plane.kind = SPRAG_NO_PLANE;
-    sprag_time_of_impact_again(pair, gap, level, horizon, certificate);
-}
-
-void sprag_time_of_impact_again(const sprag_carried pair[2], const sprag_gap *gap, double level,
-                                double horizon, sprag_certificate *certificate)
-{
     sprag_approach a;
     sprag_plane plane;
     *certificate = (sprag_certificate){.side = -1, .normal = {1}, .plane = certificate->plane};

@@ -34,15 +34,12 @@ typedef struct sprag_certificate {
 
 // Bound of the time of impact of two shapes at constant twist. pair: shapes and motions. gap: of
 // the pair at t = 0, from sprag_gap_find. level (m, >= 0): gap to keep; motions that reach it end
-// up to a thousandth above it. horizon: s, >= 0. The time is 0 if the gap is below the level, if
-// numbers are not finite, and if the bodies turn by more than 1e3 rad within the horizon.
+// up to a thousandth above it. horizon: s, >= 0. certificate: an earlier one of the pair, whose
+// plane is followed first, as at other velocities, or some time later, it mostly is the right one;
+// or all zero. The time is 0 if the gap is below the level, if numbers are not finite, and if the
+// bodies turn by more than 1e3 rad within the horizon.
 void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, double level,
                           double horizon, sprag_certificate *certificate);
-
-// The same for a pair that has a certificate: its plane is followed first. At other velocities, or
-// some time later, it mostly is the right one.
-void sprag_time_of_impact_again(const sprag_carried pair[2], const sprag_gap *gap, double level,
-                                double horizon, sprag_certificate *certificate);
 
 // The gap of the pair at the time t (s); farther shapes than `reach` (m) are beyond.
 sprag_result sprag_carried_gap(const sprag_carried pair[2], double t, double reach, sprag_gap *gap);

@@ -51,21 +51,13 @@ static void find_way(const sprag_approach *a, const edge *first, const edge *sec
 
 static void dot_series(const sprag_series3 *f, const sprag_series3 *g, sprag_series *fg)
 {
-    double sum_f = 0, sum_g = 0, beyond = 0;
     memset(fg, 0, sizeof *fg);
-    for (int i = 0; i < SPRAG_TERMS; i++) {
-        for (int j = 0; j < SPRAG_TERMS; j++) {
-            double product = dot3(f->c[i], g->c[j]);
-            if (i + j < SPRAG_TERMS) {
-                fg->c[i + j] += product;
-            } else {
-                beyond += fabs(product);
-            }
-        }
-        sum_f += norm3(f->c[i]);
-        sum_g += norm3(g->c[i]);
+    for (int i = 0; i < 3; i++) {
+        const sprag_series x = sprag_series_component(f, i), y = sprag_series_component(g, i);
+        sprag_series product;
+        sprag_series_multiply(&x, &y, &product);
+        sprag_series_add(fg, 1, &product);
     }
-    fg->remainder = beyond + f->remainder * (sum_g + g->remainder) + g->remainder * sum_f;
 }
 
 // The part of the expansion, at most `until`, during which the vertices of side b stay on their own

@@ -161,7 +161,7 @@ static void try_family(family f)
     long deep = 0, low = 0, whole = 0, count = 0;
     for (int n = 0; n < trials; n++) {
         couple p;
-        sprag_certificate certificate;
+        sprag_certificate certificate = {0};
         make(&c, f, &p);
         double start = bench_cpu_us();
         sprag_time_of_impact(p.carried, &p.gap, level, horizon, &certificate);

@@ -59,7 +59,7 @@ static double gap_at(const pair *p, double t, sprag_gap *gap)
 static sprag_certificate certify(const pair *p, double horizon)
 {
     sprag_gap gap;
-    sprag_certificate c;
+    sprag_certificate c = {0};
     gap_at(p, 0, &gap);
     sprag_time_of_impact(p->carried, &gap, LEVEL, horizon, &c);
     ck_assert(isfinite(c.time + c.height + c.lowest + dot3(c.point, c.point)));
@@ -719,14 +719,14 @@ START_TEST(nonsense_gets_no_time)
                 body(&p, 0, box_of(1, 1, 1), (double[3]){0, 0, 1.1}, none, still);
                 gap_at(&p, 0, &gap);
                 p.motion[b].velocity[k] = bad[i];
-                sprag_certificate c;
+                sprag_certificate c = {0};
                 sprag_time_of_impact(p.carried, &gap, LEVEL, STEP, &c);
                 ck_assert(isfinite(c.time + c.height + c.lowest + dot3(c.normal, c.normal)));
                 ck_assert(c.time == 0 || i == 3);
                 p.motion[b].velocity[k] = 0;
             }
         }
-        sprag_certificate c;
+        sprag_certificate c = {0};
         sprag_time_of_impact(p.carried, &gap, bad[i], STEP, &c);
         ck_assert(c.time == 0 && !c.whole);
         sprag_time_of_impact(p.carried, &gap, LEVEL, bad[i], &c);
@@ -736,7 +736,7 @@ START_TEST(nonsense_gets_no_time)
         ck_assert(c.time == 0 && !c.whole);
     }
     gap_at(&p, 0, &gap);
-    sprag_certificate c;
+    sprag_certificate c = {0};
     sprag_time_of_impact(p.carried, &gap, 1, STEP, &c); // nearer than the level
     ck_assert(c.time == 0 && !c.whole);
     // whatever normal is given, it is no promise
@@ -745,6 +745,7 @@ START_TEST(nonsense_gets_no_time)
         random_pair(&p, 1e-3);
         gap_at(&p, 0, &gap);
         chance_unit(&dice, gap.normal);
+        c = (sprag_certificate){0}; // of another pair
         sprag_time_of_impact(p.carried, &gap, LEVEL, STEP, &c);
         for (int s = 1; s <= 10 && c.time > 0; s++) {
             ck_assert_double_ge(gap_at(&p, c.time * s / 10, &gap), LEVEL - 1e-12);

@@ -62,7 +62,7 @@ START_TEST(a_kept_plane_serves_at_other_velocities)
     for (int i = 0; i < 10000; i++) {
         pair p;
         sprag_gap gap;
-        sprag_certificate again, fresh;
+        sprag_certificate again = {0}, fresh = {0};
         double horizon = chance_power(&dice, -3, -1);
         random_pair(&p, &dice, chance_power(&dice, -6, -1));
         if (gap_at(&p, 0, &gap) < LEVEL) {
@@ -72,7 +72,7 @@ START_TEST(a_kept_plane_serves_at_other_velocities)
         for (int k = 0; k < 6; k++) {
             p.motion[0].velocity[k] *= 1 + 0.01 * chance_between(&dice, -1, 1);
         }
-        sprag_time_of_impact_again(p.carried, &gap, LEVEL, horizon, &again);
+        sprag_time_of_impact(p.carried, &gap, LEVEL, horizon, &again);
         sprag_time_of_impact(p.carried, &gap, LEVEL, horizon, &fresh);
         for (int s = 1; s <= 10 && again.time > 0; s++) {
             ck_assert_double_ge(gap_at(&p, again.time * s / 10, &gap), LEVEL - 1e-12);
