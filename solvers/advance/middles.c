@@ -193,6 +193,8 @@ void advance_keep_middles(advance_run *run, const advance_problem *p)
         }
     }
     for (int i = 0; i < run->rows.count; i++) {
-        run->rows.force[i] /= ratio_of(run, &run->rows.row[i]);
+        const double impact = p->impact.acts ? p->impact.row_force[i] : 0;
+        const double force = run->rows.force[i] - impact;
+        run->rows.force[i] = impact + force / ratio_of(run, &run->rows.row[i]);
     }
 }
