@@ -52,6 +52,7 @@ double advance_row_rate(const sprag_row *row, const double *velocity, size_t byt
 
 void advance_keep_rates(const advance_run *run, advance_rates *r)
 {
+    const double yields = r->problem.step / run->frame->step; // to impulses, whatever the sub-step
     r->problem.contacts = r->problem.rows = 0;
     for (int i = 0; i < run->frame->contacts; i++) {
         sprag_contact *contact = &r->contact[r->problem.contacts++];
@@ -66,6 +67,7 @@ void advance_keep_rates(const advance_run *run, advance_rates *r)
         sprag_row *row = &r->row[r->problem.rows++];
         *row = run->rows.row[i];
         row->guess = 0;
+        row->compliance *= yields;
         row->bias = advance_row_rate(row, r->body->velocity, sizeof *r->body);
         row->lo = isinf(row->lo) ? row->lo : 0;
         row->hi = isinf(row->hi) ? row->hi : 0;
