@@ -79,7 +79,7 @@ typedef struct sprag_row {
     double bounce;     // restitution of a stop, whose bias is that of one that does not bounce; for
                        // the caller: solvers do not heed it
     double length;    // m, between the points whose distance it keeps; 0: it keeps another quantity
-    bool drives;      // it may bring in energy, as a motor does; for the caller's accounts
+    bool drives;      // it may bring in energy, as a motor does; for accounts and impacts
     bool holds_point; // it and the two behind it hold a point: across one another, unit vectors
 } sprag_row;
 

@@ -161,7 +161,10 @@ static void find_bodies(impact *s)
     }
 }
 
-// Rows keep their velocities; stops do not give way.
+// Rows that hold bodies keep them together, and stops do not give way. What mends a joint's error
+// (start.c) ends here, and comes back within the step: in a loop with contacts that stick nothing
+// could have it, and impulses that nothing but the softness bounds would win energy. Rows that
+// drive keep their velocities.
 static bool find_rows(impact *s)
 {
     compliant_run *run = s->run;
@@ -187,7 +190,8 @@ static bool find_rows(impact *s)
         for (int side = 0; side < 2; side++) {
             add_scaled(to->jacobian[side], active->sign, from->jacobian[side], 6);
         }
-        to->bias = active->stop >= 0 ? 0 : compliant_row_velocity(from, run->state.x);
+        const bool keeps = active->stop < 0 && from->drives;
+        to->bias = keeps ? compliant_row_velocity(from, run->state.x) : 0;
     }
     j->has_forces = false;
     memset(j->force, 0, (size_t)run->rows * sizeof *j->force);
