@@ -461,11 +461,23 @@ static bool is_on_guard(sprag_ess_run *run, int events)
     return run->options->trust_eps || sprag_ess_norm(run, run->work.error) <= 1;
 }
 
+// Does a single located event end the integration? Then f behind it is of no use.
+static bool ends(const sprag_ess_run *run, int events, bool projected)
+{
+    const int guard = crossed(run, events - 1)->guard;
+    return events == 1 && !projected && run->directions == 0 && is_terminal(run, guard) &&
+           !sprag_ess_has_map(run, guard);
+}
+
 static int largest_group(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
 {
     for (int most = run->group.candidates;;) {
         int events = cross_candidates(run, piece, most, projected);
-        sprag_ess_value(run, run->next.y, run->next.f);
+        if (ends(run, events, projected)) {
+            memcpy(run->next.f, run->now.f, (size_t)run->size * sizeof *run->next.f);
+        } else {
+            sprag_ess_value(run, run->next.y, run->next.f);
+        }
         bool good = is_group_accurate(run, piece, events);
         restore_labels(run);
         if (good) {
@@ -512,8 +524,10 @@ bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
     }
     int last = crossed(run, events - 1)->guard;
     double side = sprag_guards_side(g, last), before = 0;
-    double after = side * sprag_guards_rate(g, run->next.y, last, run->next.f);
     bool has_map = sprag_ess_has_map(run, last);
+    double after = ends(run, events, projected)
+                       ? 0
+                       : side * sprag_guards_rate(g, run->next.y, last, run->next.f);
     if (after < 0) {
         before = rate_before(run, events, side);
         restore_labels(run);

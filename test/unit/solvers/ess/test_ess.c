@@ -674,6 +674,52 @@ START_TEST(last_event_ends_the_integration)
 }
 END_TEST
 
+static void field_before(void *user, const double *x, const double *label, double *f)
+{
+    (void)user;
+    (void)x;
+    f[0] = label[0] == 0 ? 1 : NAN;
+}
+
+static void guard_of_half(void *user, const double *x, const int *which, int count, double *h)
+{
+    (void)user;
+    (void)which;
+    (void)count;
+    h[0] = x[0] - 0.5;
+}
+
+static int row_of_half(void *user, const double *x, int guard, int *column, double *value)
+{
+    (void)user;
+    (void)x;
+    column[0] = guard;
+    value[0] = 1;
+    return 1;
+}
+
+// Behind a located event that ends the integration there need be no field.
+START_TEST(nothing_is_asked_behind_the_last_event)
+{
+    const bool last = true;
+    double x = 0, label = NAN;
+    const sprag_ess_problem p = {.states = 1,
+                                 .guards = 1,
+                                 .field = field_before,
+                                 .guard = guard_of_half,
+                                 .row = row_of_half,
+                                 .row_entries = 1,
+                                 .terminal = &last};
+    sprag_ess_options o = sprag_ess_defaults(1);
+    o.mode = SPRAG_ESS_LOCATE;
+    ck_assert_int_eq(integrate(&p, &o, 0, 1, &x, &label, NULL), SPRAG_NOT_CONVERGED);
+    ck_assert_int_eq(stats.stop, SPRAG_ESS_LAST_EVENT);
+    ck_assert_int_eq(stats.field_values, 7); // of a step
+    ck_assert_double_eq_tol(x, 0.5, 1e-9);
+    ck_assert_double_eq(label, 1);
+}
+END_TEST
+
 START_TEST(steps_are_limited)
 {
     double x[3], label[3];
@@ -701,7 +747,7 @@ int main(void)
               {extreme_entries_are_accepted, 1}, {bad_corners_are_named, 1},
               {dense_output_is_continuous, MODES}, {same_problem_gives_the_same_bits, MODES},
               {wide_vectors_give_the_same_bits, MODES}, {steps_are_limited, 1},
-              {last_event_ends_the_integration, 3});
+              {last_event_ends_the_integration, 3}, {nothing_is_asked_behind_the_last_event, 1});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;
