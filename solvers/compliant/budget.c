@@ -35,12 +35,14 @@ double compliant_max_work(const compliant_run *run)
     return COMPLIANT_WORK_PER_STEP * run->options->steps * run->options->work;
 }
 
-// Slow integrations end before all of the work is spent.
+// Slow integrations end before all of the work is spent, and so do those that meet a state beyond
+// which no forces are found: each shorter step towards it would take as much as many others.
 bool compliant_is_over_budget(void *user, double time)
 {
     const compliant_run *run = user;
     double done = time / run->frame->step, work = run->budget.work / compliant_max_work(run);
     bool slow = work > COMPLIANT_JUDGED_FROM && done < COMPLIANT_SLOW * work;
+    slow |= run->held.lost >= COMPLIANT_LOST_MAX;
     return !(run->work_left > 0) || !(run->hold_work > 0) || work > 1 || slow;
 }
 

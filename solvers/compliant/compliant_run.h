@@ -142,6 +142,7 @@ typedef struct compliant_held {
     double (*kept_arm)[3];  // likewise: m, from the centre of the first body
     int row_guesses;        // active rows at the last evaluation
     double *row_guess;      // N, N m, their forces
+    int lost;               // evaluations whose forces were not found, since the last event
     bool observed;          // evaluations leave no guesses: f must not depend on who looks at it
     double (*change)[6];    // bodies, m/s, rad/s, of the last evaluation: a guess for the next
 } compliant_held;

@@ -313,6 +313,7 @@ static void add_level(compliant_run *run, int i)
 void compliant_set_held_pairs(compliant_run *run)
 {
     find_held(run);
+    run->held.lost = 0;
     for (int i = 0; i < run->held.points; i++) {
         if (i == 0 || run->held.guard[i] != run->held.guard[i - 1]) {
             add_level(run, i);
@@ -519,6 +520,7 @@ static bool solve_forces(solve *s, double *f)
     if (result == SPRAG_OK) {
         take_forces(s, f);
     }
+    run->held.lost += result != SPRAG_OK;
     return result == SPRAG_OK;
 }
 

@@ -1,4 +1,4 @@
-// How many frames pairs leave to the implicit step after an integration that did not end.
+// When an integration ends early, and how many frames pairs leave to the implicit step after it.
 #include "compliant_run.h"
 #include "suite.h"
 
@@ -33,9 +33,25 @@ START_TEST(a_series_doubles_and_halves)
 }
 END_TEST
 
+// A frame that meets a state beyond which no forces are found ends, though it has work left.
+START_TEST(lost_forces_end_the_integration)
+{
+    sprag_frame frame = {.step = 0.01};
+    const sprag_compliant_options options = sprag_compliant_defaults();
+    compliant_run run = {.frame = &frame,
+                         .options = &options,
+                         .work_left = 1,
+                         .hold_work = 1,
+                         .held = {.lost = COMPLIANT_LOST_MAX - 1}};
+    ck_assert(!compliant_is_over_budget(&run, 0.005));
+    run.held.lost++;
+    ck_assert(compliant_is_over_budget(&run, 0.005));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("implicit_series");
-    ADD_TESTS(suite, "all", {a_series_doubles_and_halves, 2});
+    ADD_TESTS(suite, "all", {a_series_doubles_and_halves, 2}, {lost_forces_end_the_integration, 1});
     return run_suite(suite);
 }
