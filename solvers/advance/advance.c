@@ -85,15 +85,12 @@ static void set_pairs(advance_run *run)
 
 static int substeps_of(const advance_run *run)
 {
-    int aim = run->options->substeps;
-    if (aim <= 0) {
-        int bodies = run->frame->bodies;
-        aim = bodies > 0 ? ADVANCE_SUBSTEPS_OF_BODIES / bodies : ADVANCE_MOST_SUBSTEPS;
-        aim = aim > ADVANCE_MOST_SUBSTEPS ? ADVANCE_MOST_SUBSTEPS
-              : advance_is_coarse(run)    ? 1
-                                          : aim;
-    }
-    return aim;
+    const int asked = run->options->substeps;
+    const int aim = ADVANCE_SUBSTEPS_OF_BODIES / (run->frame->bodies > 0 ? run->frame->bodies : 1);
+    return asked > 0                     ? asked
+           : advance_is_coarse(run)      ? 1
+           : aim > ADVANCE_MOST_SUBSTEPS ? ADVANCE_MOST_SUBSTEPS
+                                         : aim;
 }
 
 static void run_frame(advance_run *run)

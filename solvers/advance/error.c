@@ -34,21 +34,17 @@ static void velocity_of(const advance_run *run, int body, double v[6])
     add_scaled(v, -1, run->attempt.lag[body], 6);
 }
 
-static void solve_for(advance_run *run, double length)
-{
-    advance_begin_attempt(run, length);
-    advance_solve(run, length);
-}
-
 // m, of any point of a body at the end of a sub-step of this length.
 static double find_error(advance_run *run, double length)
 {
     double(*half)[6] = run->control.half, v[6], most = 0;
-    solve_for(run, 0.5 * length);
+    advance_begin_attempt(run, 0.5 * length);
+    advance_solve(run, 0.5 * length);
     for (int i = 0; i < run->frame->bodies; i++) {
         velocity_of(run, i, half[i]);
     }
-    solve_for(run, length);
+    advance_begin_attempt(run, length);
+    advance_solve(run, length);
     for (int i = 0; i < run->frame->bodies; i++) {
         velocity_of(run, i, v);
         add_scaled(v, -1, half[i], 6);

@@ -48,9 +48,8 @@ bool advance_bounces(const advance_run *run, const advance_problem *p)
     bool any = false;
     for (int i = 0; i < run->rows.count && !any; i++) {
         const sprag_row *row = &run->rows.row[i];
-        double rate =
-            row->bounce > 0 ? advance_row_rate(row, p->body->velocity, sizeof *p->body) : 0;
-        any = advance_stop_approach(row, rate) > 0;
+        any = row->bounce > 0 && advance_stop_approach(row, advance_row_rate(row, p->body->velocity,
+                                                                             sizeof *p->body)) > 0;
     }
     for (int i = 0; i < run->points.count && !any; i++) {
         const sprag_surface *surface = &run->frame->pair[run->points.point[i].pair].surface;

@@ -176,11 +176,6 @@ void advance_find_loads(advance_run *run)
     find_settling(run);
 }
 
-static double square_of_turn(void)
-{
-    return advance_load_turn * advance_load_turn;
-}
-
 // ---- the length of a sub-step
 //
 // A body that joints swing turns about the joint by its turn before the sub-step (chords.c), and
@@ -301,6 +296,7 @@ static void add_rows_across(const sprag_row *row, double added, advance_problem 
 // kg, at which the masses of both ends and what is added are enough for all distances at them.
 static double mass_across(const advance_run *run, const sprag_row *row, double step)
 {
+    const double turn = advance_load_turn * advance_load_turn;
     double most = 0; // step^2 times the rate squared, of the end that needs more
     bool settles = false;
     for (int side = 0; side < 2; side++) {
@@ -310,14 +306,15 @@ static double mass_across(const advance_run *run, const sprag_row *row, double s
             settles |= run->load[run->assembly[b]].settles;
         }
     }
-    return settles && most > square_of_turn()
-               ? step * step * tension_of(row) / row->length * (1 / square_of_turn() - 1 / most)
+    return settles && most > turn
+               ? step * step * tension_of(row) / row->length * (1 / turn - 1 / most)
                : 0;
 }
 
 void advance_hold_loads(const advance_run *run, advance_problem *p)
 {
-    const double step = p->problem.step, square = step * step / square_of_turn();
+    const double step = p->problem.step, turn = advance_load_turn,
+                 square = step * step / (turn * turn);
     for (int i = 0; i < run->frame->bodies && run->rows.count > 0; i++) {
         if (run->load[run->assembly[i]].settles && square * run->load[i].rate > 1 &&
             !advance_spins(run, i)) {

@@ -235,13 +235,8 @@ static int find_lowest(const sprag_side *side, const double down[3], int edge[SP
 bool sprag_crossing_normal(const sprag_approach *a, const sprag_plane *plane, double normal[3])
 {
     edge of[2];
-    if (!find_edges(a, plane, of) || !sprag_across(of[0].e, of[1].e, normal)) {
-        return false;
-    }
-    for (int k = 0; k < 3; k++) {
-        normal[k] *= plane->sign;
-    }
-    return true;
+    const bool turned = plane->sign < 0;
+    return find_edges(a, plane, of) && sprag_across(of[turned].e, of[!turned].e, normal);
 }
 
 bool sprag_crossing_place(const sprag_approach *a, sprag_plane *plane)
