@@ -132,10 +132,13 @@ static void set_ratios(advance_run *run, advance_problem *p, bool *hangs)
     }
 }
 
-// That of the body that a row acts on.
+// That of the bodies that a row acts on; of those that the program moves it is 1.
 static double ratio_of(const advance_run *run, const sprag_row *row)
 {
-    return run->middles.ratio[row->body[row->body[0] == SPRAG_STATIC]];
+    const int *body = row->body;
+    const bool second = body[0] == SPRAG_STATIC ||
+                        (body[1] != SPRAG_STATIC && !(run->frame->body[body[0]].mass > 0));
+    return run->middles.ratio[body[second]];
 }
 
 static void scale_forces(const advance_run *run, advance_problem *p)

@@ -251,7 +251,7 @@ const support_row support_joint_changes[] = {
                   "of the end of the step, with the motor's force at a stop, which ODE leaves out; "
                   "AMotors as `stribeck`, with a message",
                   "joints"),
-      NEAR(0.003, CIRCLES)}},
+      NEAR(0.006, CIRCLES)}},
     {"broken by feedback", breaks, breaks_expected, {EXACT, EXACT, EXACT}},
     {"disabled and enabled",
      disabled,
