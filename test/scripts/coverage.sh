@@ -24,6 +24,7 @@ while [ $# -gt 0 ]; do
     esac
 done
 launcher=$(command -v ccache || true)
+unset CCACHE_BASEDIR # gcov would not know sources by relative paths
 cmake -S "$top" -B "$work" -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="--coverage -O1 -g" \
     ${launcher:+-DCMAKE_C_COMPILER_LAUNCHER=ccache} >/dev/null
 cmake --build "$work" -j2 --target all tests >/dev/null
