@@ -137,7 +137,7 @@ static void add_members(finder *f, dGeomID id, member as)
         return;
     }
     if (dGeomIsSpace(id)) {
-        for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
+        for (int i = 0, count = dSpaceGetNumGeoms((dSpaceID)id); i < count; i++) {
             add_members(f, sprag_ode_geom_in((dSpaceID)id, i), as);
         }
         return;
@@ -274,8 +274,11 @@ static void widen(const finder *f, int i)
     if (geom->body && f->motion) {
         ode_motion motion = {0, 0};
         f->item[i].moves = f->item[i].side.moves = f->motion(f->data, geom->body, &motion);
-        const double far = sprag_box_farthest(b, dBodyGetPosition(geom->body));
-        any = motion.slack + fmin(motion.turn, 2) * far;
+        any = motion.slack;
+        if (motion.turn > 0) {
+            const dReal *centre = dBodyGetPosition(geom->body);
+            any += fmin(motion.turn, 2) * sprag_box_farthest(b, centre);
+        }
     }
     sprag_box_grow(b, any);
     const double still = b[3];

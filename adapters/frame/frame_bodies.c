@@ -185,6 +185,9 @@ double body_radius(dBodyID body)
 
 double body_way(const body_state *b)
 {
+    if (!(b->mover.turn > b->turn)) {
+        return b->mover.path;
+    }
     double turned =
         fmin(b->mover.turn, 2) - fmin(b->turn, 2); // a point moves by at most the diameter
     return b->mover.path + (turned > 0 ? turned * body_radius(b->id) : 0);

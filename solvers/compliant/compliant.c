@@ -386,32 +386,35 @@ sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *
 {
     static const sprag_frame_calls no_calls;
     sprag_compliant_options own;
-    sprag_compliant_stats own_stats = {0};
+    sprag_compliant_stats own_stats;
     sprag_compliant_reason own_reason;
     if (!options) {
         own = sprag_compliant_defaults();
         options = &own;
     }
-    compliant_run run = {.frame = frame,
-                         .options = options,
-                         .calls = calls ? calls : &no_calls,
-                         .scratch = &scratch[0],
-                         .solve_scratch = &scratch[1],
-                         .stats = stats ? stats : &own_stats,
-                         .rows = -1,
-                         .work_left = options->work * COMPLIANT_SOLVE_WORK,
-                         .hold_work = options->work * COMPLIANT_HELD_WORK};
+    if (!stats) {
+        own_stats = (sprag_compliant_stats){0};
+        stats = &own_stats;
+    }
+    calls = calls ? calls : &no_calls;
     reason = reason ? reason : &own_reason;
     if (!sprag_frame_is_good(frame)) {
         return SPRAG_BAD_PROBLEM;
     }
     compliant_begin_memories(frame);
     frame->rows = 0;
-    if (frame->contacts > 0) {
-        return step_with_given(&run, reason);
-    }
-    if (frame->pairs == 0 && !run.calls->rows && compliant_fly(&run)) { // without any memory
+    if (frame->contacts == 0 && frame->pairs == 0 && !calls->rows &&
+        compliant_fly_alone(frame, stats)) { // without any memory
         return sprag_frame_is_good(frame) ? SPRAG_OK : SPRAG_BAD_PROBLEM;
     }
-    return step(&run, reason);
+    compliant_run run = {.frame = frame,
+                         .options = options,
+                         .calls = calls,
+                         .scratch = &scratch[0],
+                         .solve_scratch = &scratch[1],
+                         .stats = stats,
+                         .rows = -1,
+                         .work_left = options->work * COMPLIANT_SOLVE_WORK,
+                         .hold_work = options->work * COMPLIANT_HELD_WORK};
+    return frame->contacts > 0 ? step_with_given(&run, reason) : step(&run, reason);
 }

@@ -498,8 +498,9 @@ bool compliant_needs_implicit_step(compliant_run *run, double *rate,
 // ---- integrate.c
 
 // Moves the bodies to the end of the frame, if nothing but constant forces can act on them. false:
-// nothing is done.
+// nothing is done. alone: of a frame without joints, in which bodies touch nothing.
 bool compliant_fly(compliant_run *run);
+bool compliant_fly_alone(sprag_frame *frame, sprag_compliant_stats *stats);
 // rate: 1/s, for the first step.
 sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stats *stats);
 

@@ -33,13 +33,9 @@ static double way_of(const compliant_run *run, int which)
     return h * (compliant_fastest_point(run, which, body->velocity) + change / 2);
 }
 
-static bool flies(const compliant_run *run)
+// Touches no pair within the frame?
+static bool is_alone(const compliant_run *run)
 {
-    for (int i = 0; i < run->frame->bodies; i++) {
-        if (!turns_evenly(&run->frame->body[i])) {
-            return false;
-        }
-    }
     for (int g = 0; g < run->guards.pairs; g++) {
         double way = 0;
         for (int side = 0; side < 2; side++) {
@@ -69,14 +65,16 @@ static void accelerate(sprag_mover *body, double time)
     add_scaled(body->velocity, body->mass > 0 ? time / body->mass : 0, body->force, 3);
 }
 
-bool compliant_fly(compliant_run *run)
+bool compliant_fly_alone(sprag_frame *frame, sprag_compliant_stats *stats)
 {
-    double h = run->frame->step;
-    if (!flies(run)) {
-        return false;
+    const double h = frame->step;
+    for (int i = 0; i < frame->bodies; i++) {
+        if (!turns_evenly(&frame->body[i])) {
+            return false;
+        }
     }
-    for (int i = 0; i < run->frame->bodies; i++) {
-        sprag_mover *body = &run->frame->body[i];
+    for (int i = 0; i < frame->bodies; i++) {
+        sprag_mover *body = &frame->body[i];
         double before = norm3(body->velocity);
         fly(body, h, &body->pose);
         accelerate(body, h);
@@ -84,9 +82,15 @@ bool compliant_fly(compliant_run *run)
         body->turn = h * norm3(body->velocity + 3);
         body->flown = h;
     }
-    run->time = h;
-    run->stats->steps++;
+    stats->steps++;
     return true;
+}
+
+bool compliant_fly(compliant_run *run)
+{
+    const bool flies = is_alone(run) && compliant_fly_alone(run->frame, run->stats);
+    run->time = flies ? run->frame->step : run->time;
+    return flies;
 }
 
 // ---- flight from touch to touch: balls, and bodies that do not turn, without forces of contacts
