@@ -14,17 +14,16 @@
 #include "linalg.h"
 #include "spin.h"
 
-static bool is_flying(const advance_run *run, int b)
+static void ground(advance_run *run, const advance_problem *p, const int body[2])
 {
-    return b != SPRAG_STATIC && run->attempt.flies[b];
-}
-
-static void ground(advance_run *run, const advance_problem *p, int b)
-{
-    if (is_flying(run, b)) {
-        run->attempt.flies[b] = false;
-        memset(run->attempt.lag[b], 0, sizeof run->attempt.lag[b]);
-        memcpy(run->attempt.velocity[b], p->solution.velocity[b], sizeof p->solution.velocity[b]);
+    for (int side = 0; side < 2; side++) {
+        const int b = body[side];
+        if (b != SPRAG_STATIC && run->attempt.flies[b]) {
+            run->attempt.flies[b] = false;
+            memset(run->attempt.lag[b], 0, sizeof run->attempt.lag[b]);
+            memcpy(run->attempt.velocity[b], p->solution.velocity[b],
+                   sizeof p->solution.velocity[b]);
+        }
     }
 }
 
@@ -87,18 +86,15 @@ void advance_set_flight(advance_run *run, const advance_problem *p)
         flies[i] = frame->body[i].mass > 0 && !run->attempt.failed;
         memset(run->attempt.lag[i], 0, sizeof run->attempt.lag[i]);
     }
-    for (int side = 0; side < 2; side++) {
-        for (int i = 0; i < p->problem.rows; i++) {
-            ground(run, p, p->problem.row[i].body[side]);
-        }
-        for (int i = 0; i < frame->contacts; i++) {
-            ground(run, p, p->contact[i].body[side]);
-        }
-        for (int i = 0; i < run->points.count; i++) {
-            if (is_flying(run, contact[i].body[side]) &&
-                run->points.point[i].normal_force > advance_rounding_force(p, &contact[i])) {
-                ground(run, p, contact[i].body[side]);
-            }
+    for (int i = 0; i < p->problem.rows; i++) {
+        ground(run, p, p->problem.row[i].body);
+    }
+    for (int i = 0; i < frame->contacts; i++) {
+        ground(run, p, p->contact[i].body);
+    }
+    for (int i = 0; i < run->points.count; i++) {
+        if (run->points.point[i].normal_force > advance_rounding_force(p, &contact[i])) {
+            ground(run, p, contact[i].body);
         }
     }
     for (int i = 0; i < frame->bodies; i++) {
@@ -110,8 +106,7 @@ void advance_set_flight(advance_run *run, const advance_problem *p)
         again = false;
         for (int i = 0; i < run->points.count; i++) {
             if (closes(run, &run->points.point[i], &contact[i])) {
-                ground(run, p, contact[i].body[0]);
-                ground(run, p, contact[i].body[1]);
+                ground(run, p, contact[i].body);
                 again = true;
             }
         }

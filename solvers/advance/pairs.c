@@ -114,21 +114,6 @@ static double approach_along(const advance_near *near, const double *normal)
     return -advance_rate(near, (const double(*)[3])near->gap.point, normal);
 }
 
-// Outward normal of a face, in the axes of the shape. false: no more faces.
-static bool face_of(const sprag_shape *shape, int face, double normal[3])
-{
-    if (shape->kind == SPRAG_BOX && face < 6) {
-        memset(normal, 0, 3 * sizeof *normal);
-        normal[face / 2] = face % 2 ? -1 : 1;
-        return true;
-    }
-    if (shape->kind == SPRAG_POLYTOPE && face < shape->polytope->faces) {
-        memcpy(normal, shape->polytope->normal[face], 3 * sizeof *normal);
-        return true;
-    }
-    return false;
-}
-
 // m, least gap of a face that a contact may be with instead of the nearest points. A gap below the
 // target is opened: of bodies at rest, whose approach is rounding, no face has less than the gap.
 static double least_face_gap(const advance_run *run, const advance_near *near)
@@ -150,7 +135,10 @@ static bool face_between(const advance_run *run, int pair, double normal[3], dou
     bool found = false;
     least -= advance_face_margin * fabs(least);
     for (int side = 0; side < 2; side++) {
-        for (int i = 0; i < ADVANCE_MOST_FACES && face_of(near->shape[side], i, local); i++) {
+        const sprag_shape *shape = near->shape[side];
+        for (int i = 0; shape->kind != SPRAG_CYLINDER && i < ADVANCE_MOST_FACES &&
+                        sprag_shape_face(shape, i, local);
+             i++) {
             mul33(near->pose[side]->rotation, local, n);
             for (int k = 0; k < 3; k++) {
                 n[k] = side ? n[k] : -n[k];

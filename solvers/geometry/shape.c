@@ -546,6 +546,20 @@ void sprag_shape_bounds(const sprag_shape *shape, const sprag_pose *pose, double
     }
 }
 
+bool sprag_shape_face(const sprag_shape *shape, int face, double normal[3])
+{
+    const bool polytope = shape->kind == SPRAG_POLYTOPE;
+    const int faces = polytope                        ? shape->polytope->faces
+                      : shape->kind == SPRAG_BOX      ? 6
+                      : shape->kind == SPRAG_CYLINDER ? 2
+                                                      : 0;
+    for (int k = 0; k < 3 && face < faces; k++) {
+        const bool along = faces == 2 ? k == 2 : k == face / 2;
+        normal[k] = polytope ? shape->polytope->normal[face][k] : along ? 1 - 2 * (face % 2) : 0;
+    }
+    return face < faces;
+}
+
 static double width_of_polytope(const sprag_polytope *p)
 {
     double least = INFINITY;

@@ -106,6 +106,9 @@ static inline void sprag_core_axis(const sprag_core *core, double axis[3])
     }
 }
 
+// Outward normal of a flat face, unit, in the axes of the shape. false: it has no more.
+bool sprag_shape_face(const sprag_shape *shape, int face, double normal[3]);
+
 // Unit vector orthogonal to two edges, to rounding even if they are nearly parallel. false: they
 // are parallel to rounding.
 bool sprag_across(const double e[3], const double f[3], double normal[3]);

@@ -68,21 +68,13 @@ static bool add_faces(const sprag_approach *a, int b, const double normal[3], ca
 {
     const sprag_side *side = &a->side[b];
     const sprag_shape *shape = side->shape;
-    double local[3], best[SPRAG_TOI_FACES], outwards[SPRAG_TOI_FACES][3], sign = b ? 1 : -1;
+    const bool triangle = shape->kind == SPRAG_POLYTOPE && shape->polytope->faces == 2;
+    const double least = triangle ? SPRAG_TOI_FACING_TRIANGLE : SPRAG_TOI_FACING, sign = b ? 1 : -1;
+    double local[3], best[SPRAG_TOI_FACES], outwards[SPRAG_TOI_FACES][3], axis[3];
     int count = 0;
     mul33_transposed(side->motion.pose.rotation, normal, local);
-    bool axes = shape->kind == SPRAG_BOX || shape->kind == SPRAG_CYLINDER;
-    int faces = axes ? 3 : shape->kind == SPRAG_POLYTOPE ? shape->polytope->faces : 0;
-    double least = !axes && faces == 2 ? SPRAG_TOI_FACING_TRIANGLE : SPRAG_TOI_FACING;
-    for (int i = shape->kind == SPRAG_CYLINDER ? 2 : 0; i < faces; i++) {
-        double axis[3] = {i == 0, i == 1, i == 2}, along = axes ? sign * local[i] : 0;
-        if (axes) {
-            axis[i] = copysign(1, along);
-            along = fabs(along);
-        } else {
-            memcpy(axis, shape->polytope->normal[i], sizeof axis);
-            along = sign * dot3(axis, local);
-        }
+    for (int i = 0; sprag_shape_face(shape, i, axis); i++) {
+        const double along = sign * dot3(axis, local);
         int at = along < least ? SPRAG_TOI_FACES
                                : sprag_insert(best, &count, SPRAG_TOI_FACES, along, outwards,
                                               sizeof *outwards);
