@@ -86,10 +86,10 @@ bool workers_reserve_threads(workers *w, int threads)
         w->threads = threads;
     }
     for (int i = 0; i < threads; i++) {
-        most = w->thread[i].scratch.room > most ? w->thread[i].scratch.room : most;
+        most = w->thread[i].scratch.peak > most ? w->thread[i].scratch.peak : most;
     }
     for (int i = 0; i < threads; i++) {
-        if (w->thread[i].scratch.room < most) {
+        if (w->thread[i].scratch.peak < most) {
             grow_scratch(&w->thread[i].scratch, most);
         }
     }

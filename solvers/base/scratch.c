@@ -1,4 +1,5 @@
-// Chunks of memory, newest first. Memory is taken from the newest chunk by moving a mark.
+// Chunks of memory in a chain. Memory is taken from the present chunk by moving a mark; a reset
+// goes back to the first one. Chunks are kept: memory that was touched need not be touched anew.
 #include "scratch.h"
 
 #include <stdint.h>
@@ -7,7 +8,8 @@
 enum { FIRST_CHUNK = 1 << 14 };
 
 struct sprag_scratch_chunk {
-    sprag_scratch_chunk *older;
+    sprag_scratch_chunk *next;
+    size_t room; // bytes
 };
 
 static char *chunk_start(sprag_scratch_chunk *chunk)
@@ -16,6 +18,15 @@ static char *chunk_start(sprag_scratch_chunk *chunk)
     return (char *)((head + SPRAG_ALIGNMENT - 1) & ~(uintptr_t)(SPRAG_ALIGNMENT - 1));
 }
 
+static void go_to(sprag_scratch *scratch, sprag_scratch_chunk *chunk)
+{
+    scratch->chunk = chunk;
+    scratch->start = chunk ? chunk_start(chunk) : NULL;
+    scratch->room = chunk ? chunk->room : 0;
+    scratch->used = 0;
+}
+
+// To a new chunk at the end of the chain.
 static bool grow(sprag_scratch *scratch, size_t size)
 {
     if (size > SIZE_MAX - sizeof(sprag_scratch_chunk) - SPRAG_ALIGNMENT) {
@@ -25,13 +36,24 @@ static bool grow(sprag_scratch *scratch, size_t size)
     if (!chunk) {
         return false;
     }
-    chunk->older = scratch->chunk;
-    scratch->chunk = chunk;
-    scratch->start = chunk_start(chunk);
-    scratch->room = size;
-    scratch->used = 0;
+    *chunk = (sprag_scratch_chunk){.room = size};
+    *(scratch->chunk ? &scratch->chunk->next : &scratch->first) = chunk;
+    go_to(scratch, chunk);
     scratch->allocations++;
     return true;
+}
+
+// To a chunk with so much room, behind the present one.
+static bool find_room(sprag_scratch *scratch, size_t bytes)
+{
+    while (scratch->chunk && scratch->room - scratch->used < bytes && scratch->chunk->next) {
+        go_to(scratch, scratch->chunk->next);
+    }
+    if (scratch->chunk && scratch->room - scratch->used >= bytes) {
+        return true;
+    }
+    const size_t twice = 2 * scratch->taken, wanted = bytes > twice ? bytes : twice;
+    return grow(scratch, wanted > FIRST_CHUNK ? wanted : FIRST_CHUNK);
 }
 
 void *sprag_scratch_take_more(sprag_scratch *scratch, size_t count, size_t size)
@@ -41,13 +63,9 @@ void *sprag_scratch_take_more(sprag_scratch *scratch, size_t count, size_t size)
         return NULL;
     }
     size_t bytes = (count * size + SPRAG_ALIGNMENT - 1) & ~(size_t)(SPRAG_ALIGNMENT - 1);
-    if (!scratch->chunk || scratch->room - scratch->used < bytes) {
-        size_t twice = 2 * scratch->taken;
-        size_t wanted = bytes > twice ? bytes : twice;
-        if (!grow(scratch, wanted > FIRST_CHUNK ? wanted : FIRST_CHUNK)) {
-            scratch->failed = true;
-            return NULL;
-        }
+    if (!find_room(scratch, bytes)) {
+        scratch->failed = true;
+        return NULL;
     }
     void *taken = scratch->start + scratch->used;
     scratch->used += bytes;
@@ -62,31 +80,24 @@ void *sprag_scratch_take(sprag_scratch *scratch, size_t count, size_t size)
     return taken ? memset(taken, 0, count * size) : NULL;
 }
 
-static void free_chunks(sprag_scratch *scratch)
+void sprag_scratch_release(sprag_scratch *scratch, const sprag_scratch *mark)
 {
-    while (scratch->chunk) {
-        sprag_scratch_chunk *older = scratch->chunk->older;
-        free(scratch->chunk);
-        scratch->chunk = older;
-    }
-    scratch->room = scratch->used = 0;
+    go_to(scratch, mark->chunk ? mark->chunk : scratch->first);
+    scratch->used = mark->used;
+    scratch->taken = mark->taken;
 }
 
 void sprag_scratch_reset(sprag_scratch *scratch)
 {
-    bool several = scratch->chunk && scratch->chunk->older;
-    scratch->used = scratch->taken = 0;
+    sprag_scratch_release(scratch, &(sprag_scratch){0});
     scratch->failed = false;
-    if (several) {
-        // A quarter more than the peak, so that a slightly larger step needs no allocation. If
-        // the system has no memory, the next take tries again.
-        free_chunks(scratch);
-        grow(scratch, scratch->peak + scratch->peak / 4);
-    }
 }
 
 void sprag_scratch_free(sprag_scratch *scratch)
 {
-    free_chunks(scratch);
+    for (sprag_scratch_chunk *chunk = scratch->first, *next; chunk; chunk = next) {
+        next = chunk->next;
+        free(chunk);
+    }
     *scratch = (sprag_scratch){0};
 }

@@ -15,9 +15,10 @@ typedef struct sprag_scratch_chunk sprag_scratch_chunk;
 
 // All zero is an empty scratch.
 typedef struct sprag_scratch {
-    sprag_scratch_chunk *chunk; // newest first
-    char *start;                // of the newest chunk, aligned
-    size_t room, used;          // bytes, of the newest chunk
+    sprag_scratch_chunk *first; // of a chain
+    sprag_scratch_chunk *chunk; // the present one
+    char *start;                // of the present chunk, aligned
+    size_t room, used;          // bytes, of the present chunk
     size_t taken, peak;         // bytes, of all chunks
     long allocations;           // from the system, so far
     bool failed;                // an allocation has failed since the last reset
@@ -25,7 +26,7 @@ typedef struct sprag_scratch {
 
 enum { SPRAG_ALIGNMENT = 64 };
 
-// Takes memory as sprag_scratch_take_raw does, from a new chunk if the newest has no room.
+// Takes memory as sprag_scratch_take_raw does, from another chunk if the present one is full.
 SPRAG_SOLVER_API void *sprag_scratch_take_more(sprag_scratch *scratch, size_t count, size_t size);
 
 // count * size bytes, aligned for vectors; on failure sets `failed` and returns NULL. The bytes are
@@ -70,15 +71,10 @@ static inline void *sprag_scratch_widen(sprag_scratch *scratch, void *array, int
     return to;
 }
 
-// Frees what is taken after `mark` was copied from the scratch: for solves in a loop. A chunk that
-// was added since then stays.
-static inline void sprag_scratch_release(sprag_scratch *scratch, const sprag_scratch *mark)
-{
-    scratch->used = scratch->chunk == mark->chunk ? mark->used : 0;
-    scratch->taken = mark->taken;
-}
+// Frees what is taken after `mark` was copied from the scratch: for solves in a loop.
+SPRAG_SOLVER_API void sprag_scratch_release(sprag_scratch *scratch, const sprag_scratch *mark);
 
-// Frees everything that was taken and joins the chunks into one of the largest size needed so far.
+// Frees everything that was taken. The memory stays, for what is taken next.
 SPRAG_SOLVER_API void sprag_scratch_reset(sprag_scratch *scratch);
 
 // Returns all memory to the system.

@@ -470,12 +470,16 @@ START_TEST(scratch_is_aligned_zeroed_and_apart)
 }
 END_TEST
 
-START_TEST(scratch_joins_its_chunks_and_stops_growing)
+START_TEST(scratch_keeps_its_chunks_and_stops_growing)
 {
     long after_first = 0;
+    double *at[41] = {NULL};
     for (int round = 0; round < 4; round++) {
         for (int i = 1; i <= 40; i++) {
-            ck_assert_ptr_nonnull(SPRAG_TAKE(&scratch, 1000 * i, double));
+            double *taken = SPRAG_TAKE(&scratch, 1000 * i, double);
+            ck_assert_ptr_nonnull(taken);
+            ck_assert(round == 0 || taken == at[i]);
+            at[i] = taken;
         }
         ck_assert_uint_ge(scratch.peak, 8 * 1000 * 40 * 41 / 2);
         ck_assert_uint_eq(scratch.peak, scratch.taken);
@@ -499,6 +503,25 @@ START_TEST(scratch_keeps_what_was_taken_when_it_grows)
     long before = scratch.allocations;
     ck_assert_ptr_nonnull(SPRAG_TAKE(&scratch, 1 << 20, double));
     ck_assert_int_gt(scratch.allocations, before);
+    ck_assert_mem_eq(first, ((int[]){1, 2, 3, 4}), 4 * sizeof(int));
+}
+END_TEST
+
+START_TEST(scratch_takes_again_what_it_has_released)
+{
+    int *first = SPRAG_TAKE(&scratch, 4, int);
+    memcpy(first, (int[]){1, 2, 3, 4}, 4 * sizeof(int));
+    const sprag_scratch before = scratch;
+    const double *small = SPRAG_TAKE(&scratch, 8, double);
+    const double *large = SPRAG_TAKE(&scratch, 1 << 20, double);
+    const long allocations = scratch.allocations;
+    for (int i = 0; i < 3; i++) {
+        sprag_scratch_release(&scratch, &before);
+        ck_assert_uint_eq(scratch.taken, before.taken);
+        ck_assert_ptr_eq(SPRAG_TAKE(&scratch, 8, double), small);
+        ck_assert_ptr_eq(SPRAG_TAKE(&scratch, 1 << 20, double), large);
+    }
+    ck_assert_int_eq(scratch.allocations, allocations);
     ck_assert_mem_eq(first, ((int[]){1, 2, 3, 4}), 4 * sizeof(int));
 }
 END_TEST
@@ -561,8 +584,9 @@ int main(void)
     ADD_TESTS(suite, "chords", {a_turn_opens_contacts_of_what_goes_with_it, 1},
               {chords_are_finite, 1}, {a_bend_ends_on_the_circle, 1}, {three_rows_have_a_lever, 1});
     ADD_TESTS_WITH(suite, "scratch", NULL, free_scratch, {scratch_is_aligned_zeroed_and_apart, 1},
-                   {scratch_joins_its_chunks_and_stops_growing, 1},
+                   {scratch_keeps_its_chunks_and_stops_growing, 1},
                    {scratch_keeps_what_was_taken_when_it_grows, 1},
+                   {scratch_takes_again_what_it_has_released, 1},
                    {scratch_gives_nothing_of_something, 1},
                    {scratch_fails_on_a_size_that_overflows, COUNT(huge)},
                    {scratch_fails_on_a_negative_count, 1}, {scratch_begins_anew_after_free, 1});
