@@ -20,19 +20,7 @@
 
 #include "interior_cones.h"
 #include "laws.h"
-#include "linalg.h"
 #include "stribeck_constants.h"
-
-typedef struct interior {
-    sprag_system *system;
-    double scale, stiction; // m/s
-    limit *limit;
-    int limits, batches;
-    cones *cones; // batches
-    double (*p)[6], (*dp)[6], (*c)[6], (*e)[6], (*yield)[6], (*rest)[6], (*D)[6][6];
-    bool (*free)[6]; // points: impulses that their laws leave free
-    double *row_p, *row_dp, *row_c, *row_e, *row_rest, *row_D;
-} interior;
 
 // ---- limits
 
@@ -287,72 +275,6 @@ static void start_duals(interior *in)
 
 // ---- matrix
 
-// y = D x, the rest of D is not used
-static inline void times(const double D[6][6], int dim, const double *x, double *y)
-{
-    for (int i = 0; i < dim; i++) {
-        double sum = D[i][0] * x[0] + D[i][1] * x[1] + D[i][2] * x[2];
-        y[i] = dim == 3 ? sum : sum + D[i][3] * x[3] + D[i][4] * x[4] + D[i][5] * x[5];
-    }
-}
-
-// Adds Y and the cones of a point to a lane. *next: its first limit, and the first of the next.
-static void add_stiffness(const interior *in, int i, int *next, int l, lanes A[6][6])
-{
-    for (; *next < in->limits && in->limit[*next].point == i; ++*next) {
-        const int *at = in->limit[*next].at;
-        const cones *c = &in->cones[*next / LANES];
-        for (int j = 0; j < 3; j++) {
-            for (int k = 0; k <= j; k++) {
-                A[at[j]][at[k]][l] += c->K[j][k][*next % LANES];
-            }
-        }
-    }
-}
-
-// D of a few points of n impulses each, with 0 where a point has none.
-INLINE bool set_matrices(interior *in, int first, int count, int n, int *next)
-{
-    lanes A[6][6] = {{{0}}}, D[6][6];
-    lane_mask positive = (lane_mask)(zeros == zeros);
-    for (int l = 0; l < LANES; l++) {
-        for (int k = 0; k < n; k++) {
-            A[k][k][l] = l < count && in->free[first + l][k] ? in->yield[first + l][k] : 1;
-        }
-        if (l < count) {
-            add_stiffness(in, first + l, next, l, A);
-        }
-    }
-    invert_rows(A, n, D, &positive);
-    for (int l = 0; l < count; l++) {
-        const bool *free = in->free[first + l];
-        for (int j = 0; j < n; j++) {
-            for (int k = 0; k < n; k++) {
-                in->D[first + l][j][k] = j != k || free[k] ? D[j][k][l] : 0;
-            }
-        }
-    }
-    positive = ~positive;
-    return !any(&positive);
-}
-
-SPRAG_VECTORS
-static bool set_point_matrices(interior *in, int *next)
-{
-    const sprag_point *point = in->system->point;
-    bool done = true;
-    for (int i = 0, count; i < in->system->points && done; i += count) {
-        for (count = 1; count < LANES && i + count < in->system->points; count++) {
-            if (point[i + count].dim != point[i].dim) {
-                break;
-            }
-        }
-        done = point[i].dim == 3 ? set_matrices(in, i, count, 3, next)
-                                 : set_matrices(in, i, count, 6, next);
-    }
-    return done;
-}
-
 static sprag_result factor(interior *in)
 {
     sprag_system *system = in->system;
@@ -430,10 +352,7 @@ static void update(interior *in, bool predicts, double mu, double *dv)
         const limit *of = &in->limit[i];
         add_adjoint(of, in->cones[i / LANES].x, i % LANES, of->e);
     }
-    for (int i = 0; i < system->points; i++) {
-        add_scaled(in->e[i], -1, in->rest[i], 6);
-        times((const double(*)[6])in->D[i], system->point[i].dim, in->e[i], in->c[i]);
-    }
+    take_all_wanted(in);
     for (int i = 0; i < system->equations; i++) {
         in->row_c[i] = in->row_D[i] * (in->row_e[i] - in->row_rest[i]);
     }
@@ -441,13 +360,7 @@ static void update(interior *in, bool predicts, double mu, double *dv)
     add_scaled(dv, -1, system->residual, system->size);
     system->space->solve(system, true, dv);
     sprag_system_change(system, dv);
-    for (int i = 0; i < system->points; i++) {
-        double fall[6] = {0};
-        times((const double(*)[6])in->D[i], system->point[i].dim, system->slip_change[i], fall);
-        for (int k = 0; k < 6; k++) {
-            in->dp[i][k] = in->c[i][k] - fall[k];
-        }
-    }
+    take_all_changes(in);
     for (int i = 0; i < system->equations; i++) {
         in->row_dp[i] = in->row_c[i] - in->row_D[i] * system->rate_change[i];
     }
@@ -490,7 +403,8 @@ static double error_of(interior *in)
     }
     for (int i = 0; i < system->points; i++) {
         for (int k = 0; k < 3; k++) { // m/s
-            lack = fmax(lack, fabs(in->e[i][k] - in->rest[i][k]));
+            const double apart = fabs(in->e[i][k] - in->rest[i][k]);
+            lack = apart > lack ? apart : lack;
         }
     }
     return fmax(sqrt(gap), lack) / in->scale;

@@ -1,10 +1,13 @@
-// The cones of the interior-point method, s[0] >= |s[1 ... axes]|, with their duals z in the
-// scaling of Nesterov and Todd (interior.c): four at once, component by component.
+// The kernels of the interior-point method (interior.c), over all cones and over all points. Cones,
+// s[0] >= |s[1 ... axes]|, have duals z in the scaling of Nesterov and Todd: four at once,
+// component by component.
 #ifndef SPRAG_INTERIOR_CONES_H
 #define SPRAG_INTERIOR_CONES_H
 
 #include "lanes.h"
 #include "linalg.h"
+#include "system.h"
+#include "vectors6.h"
 
 // s[0] = constant + by[0] p[0], s[1 + k] = by[1 + k] p[at[1 + k]]. Fewer than two components: `by`
 // and the rest of s, z and w are 0, so that all cones have the same size.
@@ -281,6 +284,139 @@ INLINE void invert_rows(lanes A[6][6], int n, lanes D[6][6], lane_mask *positive
                 sum += X[k][i] * X[k][j];
             }
             D[i][j] = D[j][i] = sum;
+        }
+    }
+}
+
+// ---- a solve
+
+typedef struct interior {
+    sprag_system *system;
+    double scale, stiction; // m/s
+    limit *limit;
+    int limits, batches;
+    cones *cones; // batches
+    double (*p)[6], (*dp)[6], (*c)[6], (*e)[6], (*yield)[6], (*rest)[6], (*D)[6][6];
+    bool (*free)[6]; // points: impulses that their laws leave free
+    double *row_p, *row_dp, *row_c, *row_e, *row_rest, *row_D;
+} interior;
+
+// ---- points: matrices
+
+// Adds Y and the cones of a point to a lane. *next: its first limit, and the first of the next.
+static void add_stiffness(const interior *in, int i, int *next, int l, lanes A[6][6])
+{
+    for (; *next < in->limits && in->limit[*next].point == i; ++*next) {
+        const int *at = in->limit[*next].at;
+        const cones *c = &in->cones[*next / LANES];
+        for (int j = 0; j < 3; j++) {
+            for (int k = 0; k <= j; k++) {
+                A[at[j]][at[k]][l] += c->K[j][k][*next % LANES];
+            }
+        }
+    }
+}
+
+// D of a few points of n impulses each, with 0 where a point has none.
+INLINE bool set_matrices(interior *in, int first, int count, int n, int *next)
+{
+    lanes A[6][6] = {{{0}}}, D[6][6];
+    lane_mask positive = (lane_mask)(zeros == zeros);
+    for (int l = 0; l < LANES; l++) {
+        for (int k = 0; k < n; k++) {
+            A[k][k][l] = l < count && in->free[first + l][k] ? in->yield[first + l][k] : 1;
+        }
+        if (l < count) {
+            add_stiffness(in, first + l, next, l, A);
+        }
+    }
+    invert_rows(A, n, D, &positive);
+    for (int l = 0; l < count; l++) {
+        const bool *free = in->free[first + l];
+        for (int j = 0; j < n; j++) {
+            for (int k = 0; k < n; k++) {
+                in->D[first + l][j][k] = j != k || free[k] ? D[j][k][l] : 0;
+            }
+        }
+    }
+    positive = ~positive;
+    return !any(&positive);
+}
+
+SPRAG_VECTORS
+static bool set_point_matrices(interior *in, int *next)
+{
+    const sprag_point *point = in->system->point;
+    bool done = true;
+    for (int i = 0, count; i < in->system->points && done; i += count) {
+        for (count = 1; count < LANES && i + count < in->system->points; count++) {
+            if (point[i + count].dim != point[i].dim) {
+                break;
+            }
+        }
+        done = point[i].dim == 3 ? set_matrices(in, i, count, 3, next)
+                                 : set_matrices(in, i, count, 6, next);
+    }
+    return done;
+}
+
+// ---- points: updates
+
+// y = D x. D is symmetric, and 0 where a point of three impulses has none.
+INLINE void times(const double D[6][6], int dim, const double *x, vector6 *y)
+{
+    *y = (vector6){{0}, {0}};
+    for (int i = 0; i < dim; i++) {
+        y->a += x[i] * *(const sprag_four *)D[i];
+        if (dim == 6) {
+            y->b += x[i] * *(const sprag_two *)(D[i] + 4);
+        }
+    }
+}
+
+// c = D (e - rest)
+INLINE void take_wanted(const interior *in, int i, int dim)
+{
+    double *e = in->e[i];
+    vector6 wanted;
+    load6(&wanted, e);
+    subtract6(&wanted, 1, in->rest[i]);
+    store6(e, &wanted);
+    times((const double(*)[6])in->D[i], dim, e, &wanted);
+    store6(in->c[i], &wanted);
+}
+
+SPRAG_VECTORS
+static void take_all_wanted(const interior *in)
+{
+    for (int i = 0; i < in->system->points; i++) {
+        if (in->system->point[i].dim == 3) {
+            take_wanted(in, i, 3);
+        } else {
+            take_wanted(in, i, 6);
+        }
+    }
+}
+
+// dp = c - D du
+INLINE void take_change(const interior *in, int i, int dim)
+{
+    vector6 fall, change;
+    times((const double(*)[6])in->D[i], dim, in->system->slip_change[i], &fall);
+    load6(&change, in->c[i]);
+    change.a -= fall.a;
+    change.b -= fall.b;
+    store6(in->dp[i], &change);
+}
+
+SPRAG_VECTORS
+static void take_all_changes(const interior *in)
+{
+    for (int i = 0; i < in->system->points; i++) {
+        if (in->system->point[i].dim == 3) {
+            take_change(in, i, 3);
+        } else {
+            take_change(in, i, 6);
         }
     }
 }
