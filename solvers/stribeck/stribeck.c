@@ -79,19 +79,18 @@ static double kinetic_energy(const sprag_body *body, const double v[6])
     return body->mass > 0 ? (body->mass * dot3(v, v) + dot3(v + 3, L)) / 2 : 0;
 }
 
-// No body has more kinetic energy than if it moved by what a step changes: in the solution, or
-// (NULL) before the step.
-static bool is_near_rest(const sprag_problem *problem, const sprag_solution *solution)
+// Speed of the fastest body, by its kinetic energy, relative to what a step changes: in the
+// solution, or (NULL) before the step. At most 1: near rest.
+static double motion(const sprag_problem *problem, const sprag_solution *solution)
 {
-    double scale = sprag_problem_scale(problem);
+    double scale = sprag_problem_scale(problem), most = 0;
     for (int b = 0; b < problem->bodies; b++) {
         const sprag_body *body = &problem->body[b];
         const double *v = solution ? solution->velocity[b] : body->velocity;
-        if (kinetic_energy(body, v) > body->mass * scale * scale / 2) {
-            return false;
-        }
+        const double own = body->mass * scale * scale;
+        most = body->mass > 0 ? fmax(most, 2 * kinetic_energy(body, v) / own) : most;
     }
-    return true;
+    return sqrt(most);
 }
 
 // Bodies that touch one another, and nothing immovable, and do not move on one another by more than
@@ -141,6 +140,7 @@ typedef struct island {
     bool stacked;    // face on face or in trees: likely to rest
     bool held;       // it moves as one
     bool near;       // near rest, or held
+    double motion;   // of the bodies, 0: held
     bool goes_on;    // near rest, and a direct method solved it last
     bool free;       // pays for no failures
     bool known_pays; // known forces do not wait for their account
@@ -243,17 +243,19 @@ static bool has_stiff_contacts(const sprag_problem *problem)
     return false;
 }
 
-// At most so many sweeps, whatever the residual.
+// At most so many sweeps, whatever the residual. What moves needs less exact velocities than what
+// has nearly come to rest: slow bodies, errors in proportion to their speed.
 static sprag_result sweep(const island *b, int most)
 {
     sprag_best *best = b->best;
-    const bool moves = !b->near && !b->options->exact;
+    const double change = b->options->sweep_change * fmin(1, b->motion);
     const sprag_sweeps_options sweeps = {.soft = best->soft,
                                          .most = most,
                                          .least = STRIBECK_POOR_SWEEPS,
                                          .most_work = work_left(b->options),
-                                         .tolerance = moves ? b->options->sweep_change
-                                                            : STRIBECK_SWEEP_TOLERANCE,
+                                         .tolerance = b->options->exact
+                                                          ? STRIBECK_SWEEP_TOLERANCE
+                                                          : fmax(STRIBECK_SWEEP_TOLERANCE, change),
                                          .moving = b->options->stiction_tolerance,
                                          .at_rest = b->options->stiction_at_rest};
     sprag_stats swept = *b->stats;
@@ -332,7 +334,7 @@ static bool has_failed(sprag_result result)
 
 static bool left_near_rest(const sprag_best *best)
 {
-    return isfinite(best->stats.residual) && (is_near_rest(best->problem, best->solution) ||
+    return isfinite(best->stats.residual) && (motion(best->problem, best->solution) <= 1 ||
                                               moves_as_one(best->problem, best->solution));
 }
 
@@ -392,7 +394,8 @@ static island describe_island(const sprag_problem *problem, const sprag_stribeck
     b.trees = !b.joined && contacts_form_trees(problem, b.moving);
     b.stacked = b.trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * b.moving;
     b.held = moves_as_one(problem, NULL);
-    b.near = b.held || is_near_rest(problem, NULL);
+    b.motion = b.held ? 0 : motion(problem, NULL);
+    b.near = b.motion <= 1;
     b.goes_on = b.near && memory->last != SPRAG_STRATEGY_NONE &&
                 memory->last != SPRAG_STRATEGY_GAUSS_SEIDEL;
     b.update = fmax(memory->update, STRIBECK_UPDATE_WORK * laws); // the island may have grown

@@ -33,7 +33,8 @@ typedef struct sprag_stribeck_options {
                          // otherwise they run where they are likely to pay (stribeck.c)
     int sweeps;          // of Gauss-Seidel, at most; 0: none
     double sweep_change; // of the last sweep, relative to what the step changes, with which sweeps
-                         // end in motion, unless solves are exact
+                         // end in motion, unless solves are exact; near rest in proportion to the
+                         // speed
     double hard_in_motion; // gap of the sweeps' solution (stats.gap) from which the interior-point
                            // method follows in motion, where bodies are stacked
     double tolerance;      // of the momentum residual, relative to the island's impulses

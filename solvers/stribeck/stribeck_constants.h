@@ -187,7 +187,7 @@ static const double STRIBECK_FROZEN_STAGE = 0.2, STRIBECK_FROZEN_STAGE_TOLERANCE
 
 // ---- Gauss-Seidel (stribeck.c)
 
-// Change at which sweeps end at once near rest, and in motion where solves are exact. Smaller: less
+// Change at which sweeps end at once at rest, and in motion where solves are exact. Smaller: less
 // creep at rest, more sweeps.
 static const double STRIBECK_SWEEP_TOLERANCE = 1e-5;
 

@@ -170,13 +170,42 @@ START_TEST(sweeps_start_from_the_forces_expected)
 }
 END_TEST
 
+static const double slow[] = {1, 0.1, 0.01};
+
+// Near rest, the slower bodies move, the less the last sweep changes.
+START_TEST(sweeps_are_as_exact_as_bodies_are_slow)
+{
+    sprag_stribeck_options options = alike();
+    options.exact = false;
+    options.direct_work = 0;
+    options.sweeps = 100000;
+    options.sweep_change = 1e-2;
+    int last = 0;
+    for (int k = 0; k < 3; k++) {
+        int sweeps = 0;
+        for (int i = 0; i < 12; i++) {
+            open_pile(&s, 16 * i + 4, false); // at rest
+            for (int b = 0; b < s.problem.bodies; b++) {
+                s.body[b].velocity[0] = slow[k] * G * STEP;
+            }
+            fall(&s);
+            ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
+            ck_assert_double_le(s.stats.convergence, 1e-2 * slow[k] * (1 + 1e-12));
+            sweeps += s.stats.sweeps;
+        }
+        ck_assert_int_gt(2 * sweeps, 3 * last);
+        last = sweeps;
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("gauss_seidel");
-    ADD_CASE(suite, "strategies", {sweeps_solve_every_pile, PILES},
-             {sweeps_end_at_the_coupled_solution, 1},
-             {sweeps_know_every_kind_of_friction, 2 * KINDS},
-             {sweeps_need_no_force_to_measure_by, 1}, {sweeps_forget_nonsense, COUNT(nonsense)},
-             {sweeps_start_from_the_forces_expected, 12});
+    ADD_CASE(
+        suite, "strategies", {sweeps_solve_every_pile, PILES},
+        {sweeps_end_at_the_coupled_solution, 1}, {sweeps_know_every_kind_of_friction, 2 * KINDS},
+        {sweeps_need_no_force_to_measure_by, 1}, {sweeps_forget_nonsense, COUNT(nonsense)},
+        {sweeps_start_from_the_forces_expected, 12}, {sweeps_are_as_exact_as_bodies_are_slow, 1});
     return run_suite(suite);
 }
