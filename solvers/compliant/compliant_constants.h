@@ -86,8 +86,9 @@ static const double COMPLIANT_HELD_TOLERANCE = 1e-2;
 // before the implicit step takes over.
 static const double COMPLIANT_HELD_WORK = 4e5;
 
-// Steps from an event on for which forces are not found, after which the integration ends. More:
-// more work in frames that meet a state without forces. Fewer: more of them are left.
+// Evaluations from an event on for which forces are not found, after which the integration ends.
+// More: more work in frames that meet a state without forces. Fewer: more frames are left to the
+// implicit step.
 enum { COMPLIANT_LOST_MAX = 4 };
 
 // ---- impacts (impact.c)

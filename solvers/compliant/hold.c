@@ -520,7 +520,7 @@ static bool solve_forces(solve *s, double *f)
     if (result == SPRAG_OK) {
         take_forces(s, f);
     }
-    run->held.lost += result != SPRAG_OK;
+    run->held.lost += result != SPRAG_OK && !run->held.observed;
     return result == SPRAG_OK;
 }
 
