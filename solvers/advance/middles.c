@@ -28,6 +28,23 @@ static void mark_pair(const advance_run *run, int pair, bool value, bool *assemb
     mark(run, body, value, assemblies);
 }
 
+// A motor may connect assemblies of which one hangs: neither hangs then. Its impulse would act for
+// one time on one of them, and for another time on the other.
+static void mark_connected(const advance_run *run, bool *hangs)
+{
+    for (bool again = true; again;) {
+        again = false;
+        for (int i = 0; i < run->rows.count; i++) {
+            const int *b = run->rows.row[i].body;
+            if (!advance_stays(run, b[0]) && !advance_stays(run, b[1]) &&
+                hangs[run->assembly[b[0]]] != hangs[run->assembly[b[1]]]) {
+                mark(run, b, false, hangs);
+                again = true;
+            }
+        }
+    }
+}
+
 // Which bodies hang on joints? By their assemblies: none of its bodies touches anything that bore a
 // load in the last sub-step, or turns far. false: none.
 static bool find_hanging(const advance_run *run, bool *hangs)
@@ -54,6 +71,7 @@ static bool find_hanging(const advance_run *run, bool *hangs)
             hangs[run->assembly[i]] = false;
         }
     }
+    mark_connected(run, hangs);
     for (int i = 0; i < frame->bodies; i++) {
         any |= hangs[i];
     }
@@ -125,6 +143,7 @@ static void set_ratios(advance_run *run, advance_problem *p, bool *hangs)
             mark_pair(run, run->points.point[i].pair, false, hangs);
         }
     }
+    mark_connected(run, hangs);
     for (int i = 0; i < run->frame->bodies; i++) {
         if (hangs[run->assembly[i]]) {
             run->middles.ratio[i] = 0.5 + 0.5 * run->middles.usual / p->problem.step;
