@@ -180,8 +180,6 @@ static void limit_friction_of_crushed(sprag_friction *slide)
     }
 }
 
-// Across a gap nothing holds: friction that the normal force does not bound waits until the contact
-// is reached, in the next step. A body would stick to a wall that it passes.
 void sprag_ode_bound_friction_ahead(sprag_friction *friction)
 {
     for (int axis = 0; axis < 2; axis++) {
@@ -218,6 +216,12 @@ bool sprag_ode_is_gap(const dContactGeom *geom)
     return geom->depth < 0 && geom->side1 == ODE_SIDE_OF_GAP;
 }
 
+static bool is_ahead(const sprag_contact *contact, const dContactGeom *geom,
+                     const ode_stiffness *stiffness)
+{
+    return stiffness && contact->gap > 0 && (stiffness->speculative || sprag_ode_is_gap(geom));
+}
+
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
                             const ode_stiffness *stiffness, const ode_index *index,
                             ode_approach *approach, sprag_scratch *scratch,
@@ -243,8 +247,7 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
             to->arm[side][k] = geom->pos[k] - state[side]->position[k];
         }
     }
-    const bool ahead =
-        stiffness && to->gap > 0 && (stiffness->speculative || sprag_ode_is_gap(geom));
+    const bool ahead = is_ahead(to, geom, stiffness);
     if (ahead) {
         part_levers(to, joint, state, setting->step);
     }
@@ -252,11 +255,6 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
     sprag_surface read;
     sprag_ode_read_surface(&read, surface, setting->cfm);
     set_normal_law(to, surface, &read, setting, state, approach, ahead);
-    if (ahead) {
-        sprag_ode_bound_friction_ahead(&read.slide);
-        sprag_ode_bound_friction_ahead(&read.turning.roll);
-        sprag_ode_bound_friction_ahead(&read.turning.spin);
-    }
     to->slide = read.slide;
     if (surface->mode & dContactRolling) {
         to->turning = copy_turning(&read.turning, scratch);
@@ -266,4 +264,29 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
     }
     to->guess[0] = -1;
     return true;
+}
+
+// Would the gap close within the step if nothing pushed at it?
+static bool closes_freely(const sprag_contact *contact, const sprag_problem *problem)
+{
+    double u[3];
+    sprag_contact_velocity(contact, problem->body->free_velocity, sizeof *problem->body, u);
+    return contact->gap + problem->step * dot3(contact->frame[0], u) < 0;
+}
+
+void sprag_ode_wait_for_touch(sprag_contact *contact, dJointID joint,
+                              const ode_stiffness *stiffness, const sprag_problem *problem,
+                              sprag_scratch *scratch)
+{
+    if (!is_ahead(contact, sprag_ode_contact_geom(joint), stiffness) ||
+        (contact->guess[0] > 0 && closes_freely(contact, problem))) {
+        return;
+    }
+    sprag_ode_bound_friction_ahead(&contact->slide);
+    if (contact->turning) {
+        sprag_turning bounded = *contact->turning;
+        sprag_ode_bound_friction_ahead(&bounded.roll);
+        sprag_ode_bound_friction_ahead(&bounded.spin);
+        contact->turning = copy_turning(&bounded, scratch);
+    }
 }

@@ -394,6 +394,14 @@ bool sprag_ode_is_gap(const dContactGeom *geom);
 // Leaves the friction of a contact with a gap that the normal force bounds.
 void sprag_ode_bound_friction_ahead(sprag_friction *friction);
 
+// Across a gap nothing holds: a body would stick to a wall that it passes. Friction that the normal
+// force does not bound waits until the contact has pressed in a step, by the warm start, and would
+// close in this one. Waiting until the gap is closed may take for ever: the edge about which a body
+// tips goes up by its turn, w^2 r h^2 / 2, in each step of the length h.
+void sprag_ode_wait_for_touch(sprag_contact *contact, dJointID joint,
+                              const ode_stiffness *stiffness, const sprag_problem *problem,
+                              sprag_scratch *scratch);
+
 // Appends the rows of one joint; returns their number. mending: of each row, from the warm start;
 // NULL: not wanted.
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,

@@ -282,6 +282,8 @@ static sprag_result complete(ode_problem *pulled, const context *c)
     problem->row = pulled->row;
     sprag_ode_spin(pulled, c->scratch);
     for (int i = 0; i < problem->contacts; i++) {
+        sprag_ode_wait_for_touch(&pulled->contact[i], pulled->contact_joint[i], c->stiffness,
+                                 problem, c->scratch);
         sprag_contact_on_chords(&pulled->contact[i], pulled->body, problem->step, false);
     }
     if (problem->rows > 0 && c->warm_start) {
