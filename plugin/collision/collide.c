@@ -533,18 +533,25 @@ static int answer_as_ode(dGeomID a, dGeomID b, int flags, dContactGeom *contact,
     return count;
 }
 
-// Whether geoms that have some contacts may have more where they do not overlap. Those that touch
-// at an edge or a corner (1 or 2 points) may; balls and meshes have no further ones.
-static bool may_have_more(dGeomID a, dGeomID b, int found)
+// Whether geoms may have more contacts where they do not overlap, beside those that touch. Geoms
+// that touch at up to three points may; balls and meshes have no further ones.
+static bool may_have_more(dGeomID a, dGeomID b, const dContactGeom *contact, int skip, int found)
 {
-    return found == 0 || (found < 3 && !(is_ball(a) || is_ball(b) || is_mesh(a) || is_mesh(b)));
+    int touching = 0;
+    for (int i = 0; i < found; i++) {
+        const char *at = (const char *)contact + (size_t)i * (size_t)skip;
+        touching += ((const dContactGeom *)(const void *)at)->depth >= 0;
+    }
+    return touching == 0 ||
+           (touching < 4 && !(is_ball(a) || is_ball(b) || is_mesh(a) || is_mesh(b)));
 }
 
 // Contacts where geoms do not overlap, behind those that are found. Returns their number.
 static int speculate(const world_state *w, dGeomID a, dGeomID b, int flags, dContactGeom *contact,
                      int skip, int found)
 {
-    bool ours = (flags & 0xffff) > found && may_have_more(a, b, found) && !is_ray(a) && !is_ray(b);
+    bool ours = (flags & 0xffff) > found && may_have_more(a, b, contact, skip, found) &&
+                !is_ray(a) && !is_ray(b);
     collide_context *d = ours ? collide_context_get() : NULL;
     if (!d || d->busy) {
         return 0;

@@ -5,9 +5,10 @@
 
 #include "surface_rig.h"
 
-enum { HINGES_MAX = 7, EFFORTS = 3 };
+enum { HINGES_MAX = 7, EFFORTS = 4 };
 
-static const char *const efforts[EFFORTS] = {"effort=fast", "effort=balanced", "effort=exact"};
+static const char *const efforts[EFFORTS] = {"effort=fast", "effort=balanced", "effort=exact",
+                                             "stribeck.speculative=1"};
 
 // ---- an arm of hinges with motors, and a gripper of two fingers on sliders at its end
 
