@@ -10,8 +10,8 @@ static bool make_room(ode_hull *h, int faces)
     if (faces > h->room) {
         free(h->normal);
         h->normal = malloc((size_t)faces * (sizeof *h->normal + sizeof *h->start));
-        h->start = (int *)(void *)(h->normal + faces);
         h->room = h->normal ? faces : 0;
+        h->start = (int *)(void *)(h->normal + h->room);
     }
     return faces <= h->room;
 }

@@ -65,13 +65,13 @@ static uint64_t sample_mesh(dGeomID id, int count)
 static bool make_room(ode_mesh *m, int count)
 {
     if (count > m->room) {
-        const size_t n = (size_t)count;
+        const size_t size = sizeof *m->corner + 3 * sizeof *m->box + sizeof *m->tree.order;
         free(m->corner);
-        m->corner = malloc(n * (sizeof *m->corner + 3 * sizeof *m->box + sizeof *m->tree.order));
-        m->box = (double(*)[6])(void *)(m->corner + n);
-        m->tree.bounds = m->box + n;
-        m->tree.order = (int *)(void *)(m->tree.bounds + 2 * n);
+        m->corner = malloc((size_t)count * size);
         m->room = m->corner ? count : 0;
+        m->box = (double(*)[6])(void *)(m->corner + m->room);
+        m->tree.bounds = m->box + m->room;
+        m->tree.order = (int *)(void *)(m->tree.bounds + 2 * (size_t)m->room);
     }
     return count <= m->room;
 }

@@ -108,6 +108,8 @@ bool sprag_ode_is_fixed(ode_record *r, dGeomID geom)
     return is;
 }
 
+_Static_assert(sizeof(ode_key) == sizeof(ode_collision), "keys are an array of calls, too");
+
 const ode_collision *sprag_ode_recorded(const ode_record *r, int *count)
 {
     *count = r->calls.count;
