@@ -103,8 +103,8 @@ static const double advance_load_turn = 1.4;
 // a degree under 500 times the weight loses 5 % in 20 s), bridges and nets come to rest later.
 static const double advance_slow_turn = 0.03, advance_kept_turn = 0.9;
 
-// rad within the frame: velocities of bodies that turn farther are not moved to the middle of
-// sub-steps of other lengths. Larger: accelerations that have changed by then.
+// rad within the frame: forces act on bodies that turn farther for the whole sub-step, and not up
+// to its middle. Larger: forces that have changed by then.
 static const double advance_middle_turn = 1;
 
 // Relative to a body's inertia: no more is added. Joints that contradict one another have forces

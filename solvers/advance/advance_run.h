@@ -3,11 +3,11 @@
 // times, mesh.c treats triangles of a mesh, contacts.c, friction.c and solve.c make and
 // solve the contact problem, impact.c makes bodies bounce, flight.c moves bodies that nothing
 // holds, middles.c has forces act on those that joints hold up to the middle of sub-steps,
-// loads.c shortens sub-steps of bodies that turn fast, or are under load, or adds inertia
-// instead, speculative.c makes contacts of what
-// blocks a sub-step, coarse.c plans a sub-step without events, projection.c changes its motion so
-// that points stay apart, energy.c takes back
-// what a sub-step gains, events.c reports events, error.c controls the error.
+// loads.c shortens sub-steps of bodies that turn fast, or are under load, or adds inertia instead,
+// speculative.c makes contacts of what blocks a sub-step, coarse.c plans a sub-step without events,
+// and slows bodies that would still collide, projection.c changes its motion so that points stay
+// apart, energy.c takes back what a sub-step gains, events.c reports events, error.c controls the
+// error.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
 

@@ -214,8 +214,8 @@ bool sprag_chart_choose(const sprag_general_problem *p, sprag_chart *chart, spra
     return true;
 }
 
-// Copies mass blocks and Jacobian rows. velocity: for each place the
-// index of its velocity + 1; 0: no velocity.
+// Copies mass blocks and Jacobian rows. velocity: for each place the index of its velocity + 1; 0:
+// no velocity.
 static void copy_by_place(const sprag_general_problem *p, const sprag_chart *chart,
                           const int *velocity, sprag_space6 *space)
 {
