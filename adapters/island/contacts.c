@@ -134,8 +134,9 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     to->stiffness = hard ? 0 : to->stiffness;
     double depth = positive(-to->gap - setting->surface_layer);
     double motion = read->velocity_normal;
+    const double moves = ahead ? fmin(motion, 0) : motion; // across a gap no surface pushes
     double rate = ahead ? -to->gap / setting->step : erp / setting->step * depth;
-    to->bias = fmin(rate + motion, setting->correcting_velocity);
+    to->bias = fmin(rate + moves, setting->correcting_velocity);
     to->compliance = read->compliance;
     if (mode & dContactBounce && surface->bounce_vel >= 0) {
         double speed = motion - separation_speed(to, state);
@@ -151,7 +152,7 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
         }
     }
     if (to->stiffness > 0) {
-        to->bias = motion;
+        to->bias = moves;
     }
     to->bias = isfinite(to->bias) ? to->bias : 0;
     bool drives = motion != 0 || (mode & dContactBounce && surface->bounce > 1);

@@ -344,6 +344,40 @@ START_TEST(levers_meet_where_the_gap_closes)
 }
 END_TEST
 
+// Across a gap, of a point that has opened or with the option, the surface pushes nothing: bodies
+// that it drives apart hovered above it. One that recedes does so. Nor has friction a bound of its
+// own.
+START_TEST(surfaces_push_nothing_across_a_gap)
+{
+    static const double motions[] = {0.5, -0.5}, gap = 0x1p-10; // m/s, m
+    for (int i = 0; i < 8; i++) {
+        const double motion = motions[i % 2];
+        const ode_stiffness stiffness = {.speculative = i / 2 % 2, .stiffness = i / 4 ? 1e4 : 0};
+        const bool spring = stiffness.stiffness > 0 && !stiffness.speculative;
+        touching t = {.world = dWorldCreate()};
+        ode_warm_start *memory = sprag_ode_warm_start_make();
+        dContact c = {.surface = {.mode = dContactMotionN, .mu = 0.5, .motionN = motion},
+                      .geom = {.normal = {0, 0, 1}, .depth = -gap}};
+        c.geom.side1 = stiffness.speculative ? -1 : ODE_SIDE_OF_GAP;
+        t.body[0] = create_body(t.world, 1, 0, 0, 1);
+        attach(&t, &c, 2);
+        pull p = {0};
+        ck_assert(sprag_ode_find_islands(t.world, step, &p.islands));
+        p.island = island_at(&p.islands, 0);
+        ck_assert_int_eq(
+            sprag_ode_pull(&p.ode, t.world, &p.island, step, &stiffness, memory, &p.scratch),
+            SPRAG_OK);
+        ck_assert_int_eq(p.ode.problem.contacts, 1);
+        const sprag_contact *pulled = &p.ode.problem.contact[0];
+        ck_assert_double_eq_tol(pulled->bias, fmin(motion, 0) - (spring ? 0 : gap / step), 1e-15);
+        ck_assert_double_eq(pulled->slide.coefficient[0], 0);
+        release(&p);
+        sprag_ode_warm_start_free(memory);
+        dWorldDestroy(t.world);
+    }
+}
+END_TEST
+
 // Infinite friction lets go of bodies deep inside one another, where the world wants them to part
 // slowly.
 START_TEST(crushed_bodies_slide_apart)
@@ -462,7 +496,7 @@ int main(void)
                    {bias_is_that_of_the_world, 1}, {bounces_above_the_threshold, 5},
                    {coefficients_are_those_of_the_rows, 1}, {frame_is_orthonormal, 7},
                    {crushed_bodies_slide_apart, 3}, {levers_meet_where_the_gap_closes, 1},
-                   {surfaces_are_seen_from_either_body, 1}, {odd_surfaces_still_hold, 1},
-                   {drops_invalid_contacts, 1});
+                   {surfaces_push_nothing_across_a_gap, 1}, {surfaces_are_seen_from_either_body, 1},
+                   {odd_surfaces_still_hold, 1}, {drops_invalid_contacts, 1});
     return run_suite(suite);
 }
