@@ -134,13 +134,20 @@ static void kick(const advance_run *run, advance_problem *p, double sign)
     }
 }
 
-// Forces act on those that hang, and come to nothing with which they go on, up to the middle of the
-// sub-step.
+// Forces act on those that hang, and come to nothing with which they go on and to no stop, up to
+// the middle of the sub-step.
 static void set_ratios(advance_run *run, advance_problem *p, bool *hangs)
 {
     for (int i = 0; i < run->points.count; i++) {
         if (advance_point_approach(run, p, i) > -advance_touching_speed) {
             mark_pair(run, run->points.point[i].pair, false, hangs);
+        }
+    }
+    for (int i = 0; i < run->rows.count; i++) {
+        const sprag_row *row = &run->rows.row[i];
+        const double rate = advance_row_rate(row, p->body->velocity, sizeof *p->body);
+        if (sprag_row_is_stop(row) && advance_stop_approach(row, rate) > advance_touching_speed) {
+            mark(run, row->body, false, hangs);
         }
     }
     mark_connected(run, hangs);
@@ -204,8 +211,25 @@ void advance_start_velocities(advance_run *run, advance_problem *p)
     scale_forces(run, p);
 }
 
+// Bodies that joints or forces have pressed together within the sub-step keep what they gave one
+// another: the ratio would take its share from one of both alone.
+static void keep_whole(advance_run *run)
+{
+    bool *loaded = run->work.moved;
+    memset(loaded, 0, (size_t)run->frame->bodies * sizeof *loaded);
+    for (int i = 0; i < run->points.count; i++) {
+        if (run->points.point[i].normal_force > 0) {
+            mark_pair(run, run->points.point[i].pair, true, loaded);
+        }
+    }
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->middles.ratio[i] = loaded[run->assembly[i]] ? 1 : run->middles.ratio[i];
+    }
+}
+
 void advance_keep_middles(advance_run *run, const advance_problem *p)
 {
+    keep_whole(run);
     for (int i = 0; i < run->frame->bodies; i++) {
         const double more = 1 / run->middles.ratio[i] - 1;
         for (int k = 0; k < 6 && more != 0; k++) {

@@ -22,7 +22,7 @@ typedef struct scene {
     dJointGroupID contacts;
     dBodyID body;
     dJointID joint;
-    double step, restitution;
+    double step, restitution, friction;
 } scene;
 
 static scene open_scene(int i)
@@ -64,7 +64,10 @@ static void meet(void *data, dGeomID a, dGeomID b)
     dContact contact[8];
     int count = dCollide(a, b, 8, &contact[0].geom, sizeof *contact);
     for (int i = 0; i < count; i++) {
-        contact[i].surface = (dSurfaceParameters){.mode = dContactBounce, .bounce = s->restitution};
+        contact[i].surface =
+            (dSurfaceParameters){.mode = dContactBounce | (s->friction > 0 ? dContactApprox1 : 0),
+                                 .mu = s->friction,
+                                 .bounce = s->restitution};
         dJointAttach(dJointCreateContact(s->world, s->contacts, &contact[i]), dGeomGetBody(a),
                      dGeomGetBody(b));
     }
@@ -473,6 +476,47 @@ START_TEST(balls_that_meet_fall_on)
 }
 END_TEST
 
+// Two boxes on a slider, of which the first drives the second by its stop, hit a third one askew.
+// The stop comes to act while the others touch: what it gives them at that time they keep.
+START_TEST(boxes_at_a_stop_keep_their_momentum)
+{
+    static const double at[3][3] = {{0, 0, 0}, {0.5, 0, 0}, {1.5, 0.07, 0.03}};
+    static const double speed[3][3] = {{3, 0, 0}, {1, 0.1, 0}, {-2, 0, 0}}, mass[] = {1, 2, 1.5};
+    scene s = open_scene(_i);
+    s.restitution = 0;
+    s.friction = 0.6;
+    dWorldSetGravity(s.world, 0, 0, 0);
+    dBodySetPosition(s.body, 0, 0, 100);
+    dBodyID body[3];
+    for (int i = 0; i < 3; i++) {
+        const double width = i == 2 ? 0.3 : 0.2;
+        dMass m;
+        dMassSetBoxTotal(&m, mass[i], 0.2, width, 0.2);
+        body[i] = dBodyCreate(s.world);
+        dBodySetMass(body[i], &m);
+        dGeomSetBody(dCreateBox(s.space, 0.2, width, 0.2), body[i]);
+        dBodySetPosition(body[i], at[i][0] + (i == 2 ? 0.01 * (_i / 3) : 0), at[i][1], at[i][2]);
+        dBodySetLinearVel(body[i], speed[i][0], speed[i][1], speed[i][2]);
+    }
+    s.joint = dJointCreateSlider(s.world, 0);
+    dJointAttach(s.joint, body[0], body[1]);
+    dJointSetSliderAxis(s.joint, 1, 0, 0);
+    dJointSetSliderParam(s.joint, dParamLoStop, -0.1);
+    dJointSetSliderParam(s.joint, dParamHiStop, 0.1);
+    for (int i = 0; i * s.step < 0.5; i++) {
+        step(&s);
+    }
+    for (int k = 0; k < 3; k++) {
+        double change = 0;
+        for (int i = 0; i < 3; i++) {
+            change += mass[i] * (dBodyGetLinearVel(body[i])[k] - speed[i][k]);
+        }
+        ck_assert_double_eq_tol(change, 0, 1e-9);
+    }
+    close_scene(&s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("method_advance_stops");
@@ -483,6 +527,7 @@ int main(void)
               {hinge_bounces_off_its_stop, CASES}, {hinge_bounces_at_any_time_of_a_step, CASES},
               {chain_wins_nothing_at_its_stops, 6}, {pendulum_keeps_its_height_at_a_wall, 3},
               {brake_wins_nothing_at_a_stop, 9}, {motor_makes_no_bounce_faster, 18},
-              {balls_that_meet_fall_on, 3});
+              {balls_that_meet_fall_on, 3},
+              {boxes_at_a_stop_keep_their_momentum, 24});
     return run_suite(suite);
 }
