@@ -32,6 +32,7 @@ static void add(ode_problem *pulled, int like, int first, const ode_touch *touch
     sprag_ode_read_surface(&read, sprag_ode_contact_surface(pulled->contact_joint[like], &room), 0);
     memcpy(to->slide.velocity, read.slide.velocity, sizeof to->slide.velocity);
     sprag_ode_bound_friction_ahead(&to->slide);
+    to->turning = NULL; // that of `like` acts
     to->on_chords = false;
     add_scaled(normal, first == 0 ? 1 : -1, touch->normal, 3);
     sprag_contact_frame(normal, pulled->contact[like].frame[1], to->frame);

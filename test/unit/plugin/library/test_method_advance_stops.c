@@ -527,7 +527,6 @@ int main(void)
               {hinge_bounces_off_its_stop, CASES}, {hinge_bounces_at_any_time_of_a_step, CASES},
               {chain_wins_nothing_at_its_stops, 6}, {pendulum_keeps_its_height_at_a_wall, 3},
               {brake_wins_nothing_at_a_stop, 9}, {motor_makes_no_bounce_faster, 18},
-              {balls_that_meet_fall_on, 3},
-              {boxes_at_a_stop_keep_their_momentum, 24});
+              {balls_that_meet_fall_on, 3}, {boxes_at_a_stop_keep_their_momentum, 24});
     return run_suite(suite);
 }
