@@ -295,6 +295,18 @@ START_TEST(frame_is_orthonormal)
 }
 END_TEST
 
+// The first island, which has one contact.
+static pull pull_one(dWorldID world, const ode_stiffness *stiffness, ode_warm_start *memory)
+{
+    pull p = {0};
+    ck_assert(sprag_ode_find_islands(world, step, &p.islands));
+    p.island = island_at(&p.islands, 0);
+    ck_assert_int_eq(sprag_ode_pull(&p.ode, world, &p.island, step, stiffness, memory, &p.scratch),
+                     SPRAG_OK);
+    ck_assert_int_eq(p.ode.problem.contacts, 1);
+    return p;
+}
+
 // The arm of the second body of a contact whose gap closes within the step leads to where its point
 // is then, at gap = t (rate + t slant). The first body's velocity less the second's is
 // (0.5, 0, -rate) m/s; where the second turns by w about y, slant = -w / 2. Gaps that have closed,
@@ -326,13 +338,7 @@ START_TEST(levers_meet_where_the_gap_closes)
         }
         dBodySetAngularVel(t.body[second], 0, w, 0);
         attach(&t, &c, two ? 0 : 2);
-        pull p = {0};
-        ck_assert(sprag_ode_find_islands(t.world, step, &p.islands));
-        p.island = island_at(&p.islands, 0);
-        ck_assert_int_eq(
-            sprag_ode_pull(&p.ode, t.world, &p.island, step, &stiffness, memory, &p.scratch),
-            SPRAG_OK);
-        ck_assert_int_eq(p.ode.problem.contacts, 1);
+        pull p = pull_one(t.world, &stiffness, memory);
         const double *arm = p.ode.problem.contact[0].arm[second];
         ck_assert_double_eq_tol(arm[0], 0.5 * time, 1e-15);
         ck_assert_double_eq(arm[1], 0);
@@ -361,13 +367,7 @@ START_TEST(surfaces_push_nothing_across_a_gap)
         c.geom.side1 = stiffness.speculative ? -1 : ODE_SIDE_OF_GAP;
         t.body[0] = create_body(t.world, 1, 0, 0, 1);
         attach(&t, &c, 2);
-        pull p = {0};
-        ck_assert(sprag_ode_find_islands(t.world, step, &p.islands));
-        p.island = island_at(&p.islands, 0);
-        ck_assert_int_eq(
-            sprag_ode_pull(&p.ode, t.world, &p.island, step, &stiffness, memory, &p.scratch),
-            SPRAG_OK);
-        ck_assert_int_eq(p.ode.problem.contacts, 1);
+        pull p = pull_one(t.world, &stiffness, memory);
         const sprag_contact *pulled = &p.ode.problem.contact[0];
         ck_assert_double_eq_tol(pulled->bias, fmin(motion, 0) - (spring ? 0 : gap / step), 1e-15);
         ck_assert_double_eq(pulled->slide.coefficient[0], 0);
