@@ -1,5 +1,5 @@
 // dCollide by sprag's own geometry kernel: geoms that are close, though they do not overlap, have
-// contacts of depth 0.
+// contacts of depth 0. Where contacts of the last step have opened, their depth is negative.
 #include <math.h>
 
 #include "box.h"
