@@ -56,32 +56,13 @@ static double gain_of(const sprag_body *bodies, const sprag_contact *contact, bo
 // u^2 + a h u - (l^2 - a h l) of it, l = gap / h, and a rebound at r from u on gives r^2 + a h r -
 // (u^2 + a h u). A gyroscopic torque does no work: u has what it adds.
 double sprag_ode_taken_by_stop(const sprag_body *bodies, const sprag_contact *contact, double step,
-                               double speed, double before)
+                               double speed)
 {
     const double left = contact->gap / step, gain = gain_of(bodies, contact, false);
     const double w = sprag_ode_inverse_mass_of_contact(bodies, contact);
     const double freely = speed + gain_of(bodies, contact, true);
     const double taken = freely * (freely + gain) - left * (left - gain);
-    return w > 0 ? fmax(0, before + taken / w) : 0;
-}
-
-static double approach_of(const sprag_contact *to, ode_approach *approach, bool ahead, double step,
-                          double speed)
-{
-    if (!approach) {
-        return speed;
-    }
-    if (ahead) {
-        approach->now = sprag_ode_taken_by_stop(approach->body, to, step, speed, approach->before);
-    }
-    if (approach->before > 0) {
-        const double half = gain_of(approach->body, to, false) / 2;
-        const double freely = speed + gain_of(approach->body, to, true);
-        const double given =
-            sprag_ode_inverse_mass_of_contact(approach->body, to) * approach->before;
-        speed = sqrt(fmax(0, half * half + freely * (freely + 2 * half) + given)) - half;
-    }
-    return speed;
+    return w > 0 ? fmax(0, taken / w) : 0;
 }
 
 // The point of a gap is that of the joint's first body, at the start of the step. That of the
@@ -122,14 +103,99 @@ ode_setting sprag_ode_setting(dWorldID world, dReal step)
                          .correcting_velocity = dWorldGetContactMaxCorrectingVel(world)};
 }
 
+static bool surface_drives(const dSurfaceParameters *surface, double motion)
+{
+    return motion != 0 || (surface->mode & dContactBounce && surface->bounce > 1);
+}
+
+// approach: m/s, at which the bodies come nearer; motion: m/s, of the surface along the normal.
+static void set_rebound(sprag_contact *to, const dSurfaceParameters *surface, double approach,
+                        double motion)
+{
+    const double rebound = surface->bounce * approach + motion;
+    if (approach > surface->bounce_vel && rebound > to->bias && isfinite(rebound)) {
+        to->bias = rebound;
+        to->recovery = surface_drives(surface, motion) ? 0 : fmax(0, rebound);
+        to->rebounds = true;
+        to->softening = 0; // it would reduce the rebound
+        to->stiffness = 0; // the rebound is ODE's, whatever the stiffness
+    }
+}
+
+void sprag_ode_rebound_from_stop(sprag_contact *to, dJointID joint, double cfm,
+                                 const sprag_body *bodies, const ode_stop *stop)
+{
+    dSurfaceParameters room;
+    const dSurfaceParameters *surface = sprag_ode_contact_surface(joint, &room);
+    if (!(surface->mode & dContactBounce && surface->bounce_vel >= 0) ||
+        (to->gap > 0 && !(stop->alone > 0))) {
+        return;
+    }
+    sprag_surface read;
+    double u[3];
+    sprag_ode_read_surface(&read, surface, cfm);
+    sprag_contact_velocity(to, bodies->velocity, sizeof *bodies, u);
+    double approach = read.velocity_normal - dot3(to->frame[0], u);
+    if (stop->alone > 0) {
+        const double half = gain_of(bodies, to, false) / 2;
+        const double freely = approach + gain_of(bodies, to, true);
+        const double given = sprag_ode_inverse_mass_of_contact(bodies, to) * stop->alone;
+        approach = sqrt(fmax(0, half * half + freely * (freely + 2 * half) + given)) - half;
+    }
+    set_rebound(to, surface, approach, read.velocity_normal);
+    to->returns = to->rebounds ? stop->work : 0;
+}
+
+// J, that the normal force of a contact has taken.
+static double taken_by(const ode_problem *pulled, int i)
+{
+    const sprag_problem *problem = &pulled->problem;
+    const sprag_contact *contact = &problem->contact[i];
+    const double(*after)[6] = (const double(*)[6])pulled->solution.velocity;
+    double u[2][3];
+    sprag_contact_velocity(contact, problem->body->velocity, sizeof *problem->body, u[0]);
+    sprag_contact_velocity(contact, *after, sizeof *after, u[1]);
+    return -problem->step * pulled->solution.contact_force[i][0] *
+           (dot3(contact->frame[0], u[0]) + dot3(contact->frame[0], u[1])) / 2;
+}
+
+// A contact that has acted across its gap is one that the step has stopped.
+static bool is_stop(const ode_problem *pulled, int i)
+{
+    return pulled->approach && pulled->approach[i] > 0 && pulled->solution.contact_force[i][0] > 0;
+}
+
+double sprag_ode_share_of_stops(const ode_problem *pulled)
+{
+    double taken = 0, won = 0, left = 0;
+    for (int i = 0; i < pulled->problem.contacts && pulled->approach; i++) {
+        if (is_stop(pulled, i)) {
+            const double work = taken_by(pulled, i);
+            taken += fmax(0, work);
+            left += work;
+        } else if (pulled->contact[i].rebounds) {
+            won += fmax(0, -taken_by(pulled, i) - pulled->contact[i].returns);
+        }
+    }
+    return taken > 0 ? clamp((left - won) / taken, 0, 1) : 0;
+}
+
+ode_stop sprag_ode_stop_of(const ode_problem *pulled, int i, double share)
+{
+    if (!is_stop(pulled, i)) {
+        return (ode_stop){0};
+    }
+    return (ode_stop){pulled->approach[i], share * fmax(0, taken_by(pulled, i))};
+}
+
 static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
                            const sprag_surface *read, const ode_setting *setting,
-                           const ode_state *const state[2], ode_approach *gap, bool ahead)
+                           const ode_state *const state[2], ode_approach *stop, bool ahead)
 {
     int mode = surface->mode;
     double erp = positive(mode & dContactSoftERP ? surface->soft_erp : setting->erp);
     to->erp = isfinite(erp) ? erp : 0;
-    const bool hard = ahead && gap;
+    const bool hard = ahead && stop;
     to->softening = hard ? 0 : fmin(erp / ERP_FULL_SOFTENING, 1);
     to->stiffness = hard ? 0 : to->stiffness;
     double depth = positive(-to->gap - setting->surface_layer);
@@ -139,24 +205,20 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     to->bias = fmin(rate + moves, setting->correcting_velocity);
     to->compliance = read->compliance;
     if (mode & dContactBounce && surface->bounce_vel >= 0) {
-        double speed = motion - separation_speed(to, state);
-        double approach = approach_of(to, gap, ahead, setting->step, speed);
-        double rebound = surface->bounce * approach + motion;
-        if (ahead && !gap && surface->bounce > 0 && fmax(0, approach) >= surface->bounce_vel) {
+        const double approach = motion - separation_speed(to, state);
+        if (stop && ahead) { // its restitution follows in the next step
+            stop->taken = sprag_ode_taken_by_stop(stop->body, to, setting->step, approach);
+        } else if (ahead && surface->bounce > 0 && fmax(0, approach) >= surface->bounce_vel) {
             to->compliance = INFINITY; // no force: it rebounds by ODE's law, from an overlap
-        } else if (!ahead && approach > surface->bounce_vel && rebound > to->bias) {
-            to->bias = rebound;
-            to->rebounds = true;
-            to->softening = 0; // it would reduce the rebound
-            to->stiffness = 0; // the rebound is ODE's, whatever the stiffness
+        } else if (!ahead && !stop) {
+            set_rebound(to, surface, approach, motion);
         }
     }
     if (to->stiffness > 0) {
         to->bias = moves;
     }
     to->bias = isfinite(to->bias) ? to->bias : 0;
-    bool drives = motion != 0 || (mode & dContactBounce && surface->bounce > 1);
-    to->recovery = drives ? 0 : fmax(0, to->bias);
+    to->recovery = surface_drives(surface, motion) ? 0 : fmax(0, to->bias);
 }
 
 static bool is_crushed(const sprag_contact *to, const ode_setting *setting)

@@ -30,11 +30,10 @@ typedef struct ode_stiffness {
     int arcs;           // 1: joints move their bodies on arcs, in islands that are not loaded too
 } ode_stiffness;
 
-// A contact that has not been reached when the step ends, or is now.
+// A contact that is reached within the step, and rebounds in the next one.
 typedef struct ode_approach {
     const sprag_body *body; // of the island
-    double before; // J, twice what contacts of the steps before have taken of it; 0: not known
-    double now;    // the same with what this one takes; 0: no gap is left
+    double taken;           // ode_stop.alone of the next step; 0: no gap is left
 } ode_approach;
 
 // Sets stiffness, dissipation and stiction from a surface. Returns NULL, or a message: the error in
@@ -100,7 +99,7 @@ typedef struct ode_problem {
     // The way of the solution back into ODE:
     dJointID *contact_joint; // of each contact
     ode_warm_key *warm_key;  // of each contact
-    double *approach;        // J, ode_approach.before of the next step; NULL: no gaps
+    double *approach;        // J, ode_approach.taken of each contact; NULL: gaps are none
     dJointID *row_joint;     // of each row; a joint's rows follow one another
     int *rows_of;            // of each joint of the island: rows that stock would have solved
     sprag_memory memory;     // of the island's last solves
@@ -206,9 +205,6 @@ void sprag_ode_add_weight(dBodyID body);
 // not finite or too great.
 bool sprag_ode_apply_added_force(dBodyID body, const double before[6], dReal step,
                                  double velocity[6]);
-
-// ode_approach.before of a contact joint.
-double sprag_ode_warm_start_approach(const ode_warm_start *warm, dJointID contact);
 
 void sprag_ode_warm_start_store(ode_warm_start *warm_start, const ode_problem *pulled);
 
@@ -376,9 +372,14 @@ typedef struct ode_setting {
 
 ode_setting sprag_ode_setting(dWorldID world, dReal step);
 
-// ode_approach.now of a contact with a gap. speed: m/s, at which its bodies come nearer.
+// ode_approach.taken of a contact with a gap. speed: m/s, at which its bodies come nearer.
 double sprag_ode_taken_by_stop(const sprag_body *bodies, const sprag_contact *contact, double step,
-                               double speed, double before);
+                               double speed);
+
+// The rebound of a contact where contacts may have gaps, after what the last step has taken from
+// it.
+void sprag_ode_rebound_from_stop(sprag_contact *contact, dJointID joint, double cfm,
+                                 const sprag_body *bodies, const ode_stop *stop);
 
 // Fills in one contact that is all zero. false: it has no usable normal, point or depth, and stays
 // zero. approach: for contacts with gaps; NULL: a gap is none. *surface_error: NULL, or a message.
@@ -387,6 +388,13 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
                             const ode_stiffness *stiffness, const ode_index *index,
                             ode_approach *approach, sprag_scratch *scratch,
                             const char **surface_error);
+
+// Stops take, too, what rebounds have won in the same step beyond what these may return: the share
+// of what stops have taken that is left for their own rebounds.
+double sprag_ode_share_of_stops(const ode_problem *pulled);
+
+// By a solution: what the step has taken from contact i; zero if it has not stopped it at its gap.
+ode_stop sprag_ode_stop_of(const ode_problem *pulled, int i, double share);
 
 // Has sprag's dCollide found the contact where geoms do not overlap?
 bool sprag_ode_is_gap(const dContactGeom *geom);

@@ -98,11 +98,7 @@ static void pull_contact(ode_problem *pulled, dJointID joint, const context *c)
     const char *surface_error;
     int i = pulled->problem.contacts;
     sprag_contact *contact = &pulled->contact[i];
-    dSurfaceParameters room;
     ode_approach approach = {.body = pulled->body};
-    if (pulled->approach && sprag_ode_contact_surface(joint, &room)->mode & dContactBounce) {
-        approach.before = sprag_ode_warm_start_approach(c->warm_start, joint);
-    }
     *contact = (sprag_contact){0};
     if (!sprag_ode_pull_contact(contact, joint, &c->setting, c->stiffness, &c->index,
                                 pulled->approach ? &approach : NULL, c->scratch, &surface_error)) {
@@ -120,7 +116,7 @@ static void pull_contact(ode_problem *pulled, dJointID joint, const context *c)
     pulled->contact_joint[i] = joint;
     sprag_ode_warm_key_set(&pulled->warm_key[i], joint, contact);
     if (pulled->approach) {
-        pulled->approach[i] = approach.now;
+        pulled->approach[i] = approach.taken;
     }
     pulled->problem.contacts++;
 }
@@ -338,6 +334,12 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
         pulled->memory = sprag_ode_warm_start_island(warm_start, island->body[0]);
         sprag_ode_warm_start_contacts(warm_start, pulled->warm_key, pulled->contact_joint,
                                       pulled->contact, pulled->problem.contacts);
+    }
+    for (int i = 0; i < pulled->problem.contacts && pulled->approach; i++) {
+        sprag_contact *contact = &pulled->contact[i];
+        sprag_ode_rebound_from_stop(contact, pulled->contact_joint[i], c.setting.cfm, pulled->body,
+                                    &pulled->warm_key[i].stop);
+        pulled->approach[i] = contact->rebounds ? 0 : pulled->approach[i];
     }
     pulled->joint_rows = pulled->problem.rows;
     pulled->arcs = stiffness && stiffness->arcs && pulled->joint_rows > 0;

@@ -48,7 +48,7 @@ static void add(ode_problem *pulled, int like, int first, const ode_touch *touch
     pulled->contact_joint[i] = pulled->contact_joint[like];
     pulled->warm_key[i] = pulled->warm_key[like];
     pulled->approach[i] =
-        sprag_ode_taken_by_stop(pulled->body, to, pulled->problem.step, closing(pulled, to), 0);
+        sprag_ode_taken_by_stop(pulled->body, to, pulled->problem.step, closing(pulled, to));
 }
 
 static bool is_first_of_pair(const ode_problem *pulled, int i)

@@ -30,13 +30,13 @@ typedef struct entry {
         struct {
             double force[3];  // N, of a contact, on the first geom of the pair, world axes
             double normal[3]; // unit, into that geom
+            ode_stop stop;
         };
         struct {
             double row_force; // N or N m
             ode_mending mending;
         };
         sprag_memory memory; // of an island
-        double approach;     // J, of a contact that was not reached: ode_approach.before
         double added[3]; // of a body under load: trace of the added inertia, kg m^2, what it has
                          // stored, J, and the share of its target
         double integrator_step; // s, of a group
@@ -191,9 +191,8 @@ static int reserve(ode_warm_start *warm, int entries)
 
 bool sprag_ode_warm_start_begin_threads(ode_warm_start *warm, long joints)
 {
-    // Rows, an island, and two bodies; or a contact and those of touches.c, each with its approach,
-    // and an island.
-    enum { OF_ROWS = ODE_ROWS_MAX + 3, OF_CONTACT = 2 * (1 + ODE_TOUCHES_MAX) + 1 };
+    // Rows, an island, and two bodies; or a contact, those of touches.c, and an island.
+    enum { OF_ROWS = ODE_ROWS_MAX + 3, OF_CONTACT = 1 + ODE_TOUCHES_MAX + 1 };
     enum { OF_JOINT = OF_ROWS > OF_CONTACT ? OF_ROWS : OF_CONTACT };
     warm->open = make_room(&warm->now, OF_JOINT * joints);
     atomic_store_explicit(&warm->end, warm->now.count, memory_order_relaxed);
@@ -270,14 +269,16 @@ static void find_successors(table *last, const ode_warm_key *key, dJointID joint
     }
 }
 
-// The sum of what a contact succeeds, N, on the first geom of the pair.
-static void add_forces(const table *last, int run, dJointID joint, double force[3])
+// The sum of what a contact succeeds, N, on the first geom of the pair, and the stops.
+static void add_forces(const table *last, int run, dJointID joint, double force[3], ode_stop *stop)
 {
     for (int r = run; r >= 0; r = last->run[r].older) {
         const entry *first = &last->entry[r];
         for (const entry *e = first + last->run[r].count; e-- > first;) {
             if (e->successor == joint) {
                 add_scaled(force, 1, e->force, 3);
+                stop->alone = fmax(stop->alone, e->stop.alone);
+                stop->work += e->stop.work;
             }
         }
     }
@@ -300,8 +301,9 @@ void sprag_ode_warm_start_contacts(ode_warm_start *warm, ode_warm_key *key, cons
     for (int i = 0; i < contacts; i++) {
         double force[3] = {0, 0, 0}, *guess = contact[i].guess;
         guess[0] = -1;
+        key[i].stop = (ode_stop){0};
         if (is_known(&warm->last, key[i].run)) {
-            add_forces(&warm->last, key[i].run, joint[i], force);
+            add_forces(&warm->last, key[i].run, joint[i], force, &key[i].stop);
             for (int k = 0; k < 3; k++) {
                 guess[k] = key[i].sign * dot3(contact[i].frame[k], force);
             }
@@ -343,9 +345,10 @@ static entry *store(table *now, int i, int *first, const uintptr_t key[3])
 }
 
 static void store_contact(table *now, int i, int *first, const ode_warm_key *key,
-                          const sprag_contact *contact, const double force[6])
+                          const sprag_contact *contact, const double force[6], ode_stop stop)
 {
     entry *e = store(now, i, first, key->key);
+    e->stop = stop;
     double sum[3] = {0};
     memcpy(e->position, key->position, sizeof e->position);
     for (int k = 0; k < 3; k++) {
@@ -378,7 +381,7 @@ double sprag_ode_warm_start_row(const ode_warm_start *warm, dJointID joint, int 
 
 // The keys of an island and of a body; rows of joints have small numbers.
 static const uintptr_t of_island = UINTPTR_MAX, of_body = UINTPTR_MAX - 1;
-static const uintptr_t of_approach = UINTPTR_MAX - 2, of_integrator = UINTPTR_MAX - 3;
+static const uintptr_t of_integrator = UINTPTR_MAX - 2;
 
 sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm, dBodyID first)
 {
@@ -454,59 +457,14 @@ void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, int 
     *share = added ? added[2] : 1;
 }
 
-// The key is by the geoms of the contact. false: it has none.
-static bool set_key_of_approach(uintptr_t key[3], dJointID contact)
-{
-    const dContactGeom *geom = sprag_ode_contact_geom(contact);
-    set_key_of_pair(key, geom->g1, geom->g2, of_approach);
-    return geom->g1 && geom->g2;
-}
-
-double sprag_ode_warm_start_approach(const ode_warm_start *warm, dJointID contact)
-{
-    uintptr_t key[3];
-    const entry *e = set_key_of_approach(key, contact) ? newest_entry(&warm->last, key) : NULL;
-    return e ? e->approach : 0;
-}
-
-// Has a contact acted across its gap?
-static bool has_approach(const ode_problem *pulled, int i)
-{
-    uintptr_t key[3];
-    return pulled->approach && pulled->approach[i] > 0 &&
-           pulled->solution.contact_force[i][0] > 0 &&
-           set_key_of_approach(key, pulled->contact_joint[i]);
-}
-
-static int count_approaches(const ode_problem *pulled)
-{
-    int count = 0;
-    for (int i = 0; pulled->approach && i < pulled->problem.contacts; i++) {
-        count += has_approach(pulled, i);
-    }
-    return count;
-}
-
-static int store_approaches(table *now, int at, const ode_problem *pulled)
-{
-    for (int i = 0; pulled->approach && i < pulled->problem.contacts; i++) {
-        uintptr_t key[3];
-        int first = -1;
-        if (has_approach(pulled, i) && set_key_of_approach(key, pulled->contact_joint[i])) {
-            store(now, at++, &first, key)->approach = pulled->approach[i];
-        }
-    }
-    return at;
-}
-
 void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
 {
     const sprag_problem *problem = &pulled->problem;
     bool island = is_worth_keeping(&pulled->memory);
     int entries = problem->contacts + pulled->joint_rows + pulled->stiffened_bodies +
-                  pulled->stiffened_distances + island + count_approaches(pulled);
+                  pulled->stiffened_distances + island;
     int at = reserve(warm, entries), first = -1;
-    at = at >= 0 ? store_approaches(&warm->now, at, pulled) : at;
+    const double share = sprag_ode_share_of_stops(pulled);
     for (int i = 0; at >= 0 && i < pulled->stiffened_bodies; i++) {
         const ode_stiffened_body *of = &pulled->stiffened_body[i];
         store_added(&warm->now, at++, pulled->island.body[of->body], of->trace, of->stored,
@@ -518,7 +476,7 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
     }
     for (int i = 0; at >= 0 && i < problem->contacts; i++) {
         store_contact(&warm->now, at++, &first, &pulled->warm_key[i], &problem->contact[i],
-                      pulled->solution.contact_force[i]);
+                      pulled->solution.contact_force[i], sprag_ode_stop_of(pulled, i, share));
     }
     for (int i = 0, row = 0; at >= 0 && i < pulled->joint_rows; i++) {
         bool same = i > 0 && pulled->row_joint[i] == pulled->row_joint[i - 1];

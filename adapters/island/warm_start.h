@@ -10,6 +10,12 @@ typedef struct ode_warm_start ode_warm_start; // of one world
 ode_warm_start *sprag_ode_warm_start_make(void); // NULL: no memory
 void sprag_ode_warm_start_free(ode_warm_start *warm_start);
 
+// A contact that the last step has stopped at its gap.
+typedef struct ode_stop {
+    double alone; // J, twice what that would have taken if nothing else had acted; 0: no stop
+    double work;  // J, what it has taken
+} ode_stop;
+
 // The key by which a contact is found again in the next step.
 typedef struct ode_warm_key {
     // set by sprag_ode_warm_key_set:
@@ -18,6 +24,7 @@ typedef struct ode_warm_key {
     double sign;        // 1, or -1 if the contact's side 0 is the second of these geoms
     // set by sprag_ode_warm_start_contacts:
     int run; // index of the pair's entries; -1: none
+    ode_stop stop;
 } ode_warm_key;
 
 // contact: with its frame.

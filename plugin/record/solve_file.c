@@ -48,23 +48,16 @@ const solve_field solve_body_fields[] = {
     FIELD(sprag_body, velocity, SOLVE_REAL, 6), FIELD(sprag_body, free_velocity, SOLVE_REAL, 6),
     FIELD(sprag_body, by_angle, SOLVE_BOOL, 1), {0}};
 
-const solve_field solve_contact_fields[] = {CONTACT(body, SOLVE_INT, 2),
-                                            CONTACT(arm, SOLVE_REAL, 6),
-                                            CONTACT(frame, SOLVE_REAL, 9),
-                                            CONTACT(gap, SOLVE_REAL, 1),
-                                            CONTACT(bias, SOLVE_REAL, 1),
-                                            CONTACT(compliance, SOLVE_REAL, 1),
-                                            CONTACT(softening, SOLVE_REAL, 1),
-                                            CONTACT(erp, SOLVE_REAL, 1),
-                                            CONTACT(stiffness, SOLVE_REAL, 1),
-                                            CONTACT(dissipation, SOLVE_REAL, 1),
-                                            CONTACT(stiction, SOLVE_REAL, 1),
-                                            FRICTION(sprag_contact, slide),
-                                            CONTACT(recovery, SOLVE_REAL, 1),
-                                            CONTACT(rebounds, SOLVE_BOOL, 1),
-                                            CONTACT(on_chords, SOLVE_BOOL, 1),
-                                            CONTACT(guess, SOLVE_REAL, 3),
-                                            {0}};
+const solve_field solve_contact_fields[] = {
+    CONTACT(body, SOLVE_INT, 2),       CONTACT(arm, SOLVE_REAL, 6),
+    CONTACT(frame, SOLVE_REAL, 9),     CONTACT(gap, SOLVE_REAL, 1),
+    CONTACT(bias, SOLVE_REAL, 1),      CONTACT(compliance, SOLVE_REAL, 1),
+    CONTACT(softening, SOLVE_REAL, 1), CONTACT(erp, SOLVE_REAL, 1),
+    CONTACT(stiffness, SOLVE_REAL, 1), CONTACT(dissipation, SOLVE_REAL, 1),
+    CONTACT(stiction, SOLVE_REAL, 1),  FRICTION(sprag_contact, slide),
+    CONTACT(recovery, SOLVE_REAL, 1),  CONTACT(rebounds, SOLVE_BOOL, 1),
+    CONTACT(returns, SOLVE_REAL, 1),   CONTACT(on_chords, SOLVE_BOOL, 1),
+    CONTACT(guess, SOLVE_REAL, 3),     {0}};
 
 const solve_field solve_turning_fields[] = {
     FRICTION(sprag_turning, roll), FRICTION(sprag_turning, spin), {0}};

@@ -63,6 +63,7 @@ typedef struct sprag_contact {
     double recovery; // m/s, the part of bias that a rebound, an overlap or a chord asks for, and
                      // that must not drive (sprag_stribeck_limit_energy)
     bool rebounds;   // a rebound asks for recovery, which then lifts nothing against forces
+    double returns;  // J, that such a rebound may win: what a stop has taken in the step before
     bool on_chords;  // slide.velocity is by the turn of both bodies, and drives nothing
     double guess[3]; // N, expected force along the frame, from the last step;
                      // negative normal: unknown

@@ -132,7 +132,7 @@ static double own_work_of_contact(const limit *l, int i)
 {
     const sprag_contact *contact = &l->problem->contact[i];
     const sprag_body *body = l->problem->body;
-    double wrench[2][6], u[3], f[3], sum = 0, a = inverse_mass_of_contact(l, contact);
+    double wrench[2][6], u[3], sum = 0, a = inverse_mass_of_contact(l, contact);
     sprag_contact_wrench(contact, l->solution->contact_force[i], wrench);
     for (int side = 0; side < 2; side++) {
         int b = contact->body[side];
@@ -144,10 +144,11 @@ static double own_work_of_contact(const limit *l, int i)
         return fmax(0, sum);
     }
     sprag_contact_velocity(contact, body->velocity, sizeof *body, u);
-    sprag_contact_velocity(contact, body->free_velocity, sizeof *body, f);
     double closing = fmax(0, -dot3(contact->frame[0], u)), r = contact->recovery;
-    double fall = contact->rebounds ? dot3(contact->frame[0], u) - dot3(contact->frame[0], f) : 0;
-    return r > closing && a > 0 ? 0.5 * (r + closing + fmax(0, fall)) * (r - closing) / a : 0;
+    if (contact->rebounds) {
+        return contact->returns;
+    }
+    return r > closing && a > 0 ? 0.5 * (r + closing) * (r - closing) / a : 0;
 }
 
 // J, no less than what rebounds and recoveries win beyond what they may: with the impulses p, a

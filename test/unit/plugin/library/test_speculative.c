@@ -204,6 +204,36 @@ START_TEST(turning_boxes_rebound_with_their_energy)
 }
 END_TEST
 
+// A corner lands on another box, and is stopped a little above it by its turn: it rebounds all the
+// same, with what its own stop has taken and not what that of the next corner has.
+START_TEST(tilted_boxes_rebound_on_boxes)
+{
+    static const double h[] = {0.001, 0.01, 1 / 60.0}, tilt[] = {0.05, 0.1, 0.2, 0.4, 0.7};
+    for (int i = 0; i < 5; i++) {
+        scene s = open_scene(speculative, 9.81);
+        dMass m;
+        dMatrix3 turned;
+        s.friction = 0;
+        s.bounce = 1;
+        dGeomSetPosition(dCreateBox(s.space, 2, 2, 1), 0, 0, -0.5);
+        dBodyID box = add(&s, dCreateBox(s.space, 0.2, 0.2, 0.2), 0, 0, 1.1);
+        dMassSetBoxTotal(&m, 1, 0.2, 0.2, 0.2);
+        dBodySetMass(box, &m);
+        dRFromAxisAndAngle(turned, 1, 0.3, 0, tilt[i]);
+        dBodySetRotation(box, turned);
+        const double before = energy_of(box, h[_i]);
+        for (int k = 0; k * h[_i] < 1.2; k++) {
+            step(&s, h[_i]);
+            ck_assert_double_lt(energy_of(box, h[_i]), 1.001 * before);
+        }
+        if (_i == 0) {
+            ck_assert_double_gt(energy_of(box, h[_i]), 0.94 * before);
+        }
+        close_scene(&s);
+    }
+}
+END_TEST
+
 static dBodyID add_rod(scene *s, const double size[3], double angle, double turn)
 {
     dMass m;
@@ -737,13 +767,14 @@ int main(void)
     Suite *suite = suite_create("speculative");
     TCase *tests = ADD_TESTS(
         suite, "contacts", {balls_never_pass_a_wall, 1}, {bounces_keep_their_height, 3},
-        {turning_boxes_rebound_with_their_energy, 1}, {slanting_impacts_act_at_the_touch, 4},
-        {balls_never_pass_a_spinning_rod, 3}, {a_turning_spike_takes_a_ball_along, 2},
-        {marbles_never_pass_a_mesh, 4}, {tilted_boxes_fall_flat, 4}, {pucks_pass_walls, 3},
-        {walls_hold_nothing_across_a_gap, 12}, {an_edge_that_a_turn_lifts_keeps_its_place, 12},
-        {steps_up_are_met, 3}, {a_negative_depth_is_no_gap_without_the_option, 1},
-        {contacts_may_act_on_other_bodies, 1}, {geoms_may_change_between_calls, 8},
-        {geoms_may_be_destroyed_before_the_step, 4}, {all_pairs_of_ode_are_offered, 8});
+        {turning_boxes_rebound_with_their_energy, 1}, {tilted_boxes_rebound_on_boxes, 3},
+        {slanting_impacts_act_at_the_touch, 4}, {balls_never_pass_a_spinning_rod, 3},
+        {a_turning_spike_takes_a_ball_along, 2}, {marbles_never_pass_a_mesh, 4},
+        {tilted_boxes_fall_flat, 4}, {pucks_pass_walls, 3}, {walls_hold_nothing_across_a_gap, 12},
+        {an_edge_that_a_turn_lifts_keeps_its_place, 12}, {steps_up_are_met, 3},
+        {a_negative_depth_is_no_gap_without_the_option, 1}, {contacts_may_act_on_other_bodies, 1},
+        {geoms_may_change_between_calls, 8}, {geoms_may_be_destroyed_before_the_step, 4},
+        {all_pairs_of_ode_are_offered, 8});
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, flat_ground_has_no_bumps, FLUSH, MESH + 1);
     return run_suite(suite);
