@@ -65,7 +65,6 @@ void sprag_ode_geometry_free(ode_geometry *g)
             sprag_ode_set_free(&table->pairs);
             free(table->memory);
         }
-        free(g->flights);
         free(g);
     }
 }

@@ -11,8 +11,6 @@
 #include "sets.h"
 #include "tree.h"
 
-typedef struct ode_flights ode_flights;
-
 typedef struct ode_hull { // the faces of a convex geom
     int room;             // faces
     double (*normal)[3];  // with `start` behind it, in one block
@@ -51,9 +49,8 @@ typedef struct ode_pair_table { // of one search for pairs
 struct ode_geometry {
     ode_kept *kept; // by geom
     ode_pair_table last, now;
-    ode_flights *flights; // of speculate.c; NULL: none yet
-    long searches;        // for pairs, so far
-    long looks;           // calls of sprag_ode_geometry_look_again so far
+    long searches; // for pairs, so far
+    long looks;    // calls of sprag_ode_geometry_look_again so far
 };
 
 // ---- shapes.c

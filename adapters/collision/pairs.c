@@ -525,14 +525,18 @@ sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b
     if (result != SPRAG_OK || scratch->failed) {
         return result != SPRAG_OK ? result : SPRAG_NO_MEMORY;
     }
+    const bool mesh[2] = {geom[0].kind == ODE_GEOM_MESH, geom[1].kind == ODE_GEOM_MESH};
     for (int i = 0; i < 2; i++) {
-        sprag_ode_set_bounds(&geom[i]);
-        f.item[i] = (item){.id = geom[i].named, .geom = geom[i]};
+        f.item[i].id = geom[i].named;
+        f.item[i].geom = geom[i];
+        f.item[i].moves = false;
         set_side(&f.item[i].side, &geom[i], geom[i].named, false);
-        widen(&f, i);
+        if (mesh[0] || mesh[1]) {
+            sprag_ode_set_bounds(&f.item[i].geom);
+            widen(&f, i);
+        }
     }
-    if (geom[0].kind == ODE_GEOM_SHAPE || geom[1].kind == ODE_GEOM_SHAPE ||
-        sprag_boxes_overlap(f.bounds[0], f.bounds[1])) {
+    if (!mesh[0] || !mesh[1] || sprag_boxes_overlap(f.bounds[0], f.bounds[1])) {
         add_pairs(&f, 0, 1);
     }
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;

@@ -9,7 +9,6 @@
 // of the step, and as negative depth the way that these levers may come nearer: so it has no force
 // where the bodies go on as they do and do not meet.
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "box.h"
@@ -18,9 +17,6 @@
 #include "ode.h"
 
 enum { CONTACTS_MASK = 0xffff, ADVANCES_MAX = 64, PASSING_ADVANCES_MAX = 256 };
-
-// Power of two. Fewer: geoms of large worlds are read anew for every pair.
-enum { FLIGHTS_KEPT = 4096 };
 
 // m, gap that counts as a touch.
 static const double touching = 1e-7;
@@ -232,13 +228,12 @@ static double farthest(dGeomID geom, const double box[6])
 typedef struct flight {
     double box[6];
     double shift[3], turn; // m
-    bool moves;
 } flight;
 
 // velocity: of its body, NULL: it does not move.
 static void set_flight(flight *to, dGeomID geom, const double *velocity, double step)
 {
-    *to = (flight){.moves = velocity};
+    *to = (flight){.turn = 0};
     sprag_ode_read_bounds(geom, to->box);
     if (velocity) {
         double spin = norm3(velocity + 3);
@@ -250,26 +245,22 @@ static void set_flight(flight *to, dGeomID geom, const double *velocity, double 
 void sprag_ode_sweep_bounds(dGeomID geom, const ode_ahead *ahead, double bounds[6])
 {
     double room[6];
+    const double *velocity = velocity_of(dGeomGetBody(geom), room);
     flight f;
-    set_flight(&f, geom, velocity_of(dGeomGetBody(geom), room), ahead->step);
-    sprag_box_sweep(bounds, f.shift, f.moves ? f.turn + ahead->fall : 0);
+    set_flight(&f, geom, velocity, ahead->step);
+    sprag_box_sweep(bounds, f.shift, velocity ? f.turn + ahead->fall : 0);
 }
 
-// m, the farthest that points of two geoms come nearer in a step. *meet: whether their boxes may
-// then overlap, or nearly so.
-static double approach(dGeomID a, dGeomID b, const ode_ahead *ahead, bool *meet)
+// Sets the ways of two boxes. Returns how much nearer (m) the geoms may come in the step.
+static double set_flights(flight f[2], const dGeomID geom[2], const double *const velocity[2],
+                          double step)
 {
-    double room[2][6], between[3];
-    flight f[2];
+    double between[3];
     for (int k = 0; k < 2; k++) {
-        dGeomID geom = k ? b : a;
-        set_flight(&f[k], geom, velocity_of(dGeomGetBody(geom), room[k]), ahead->step);
+        set_flight(&f[k], geom[k], velocity[k], step);
     }
     subtract3(f[0].shift, f[1].shift, between);
-    const double turn = f[0].turn + f[1].turn, reach = norm3(between) + turn + ahead->fall;
-    sprag_box_sweep(f[0].box, between, turn + near_way * reach);
-    *meet = sprag_boxes_overlap(f[0].box, f[1].box);
-    return reach;
+    return norm3(between) + f[0].turn + f[1].turn;
 }
 
 // ---- before a step
@@ -379,86 +370,38 @@ static void put_pair(question *q, const ode_ahead *ahead, bool is_mesh, int foun
     }
 }
 
-// Contacts of meshes, and of geoms that are not kept.
-static void put_pairs(question *q, ode_geometry *geometry, sprag_scratch *scratch,
-                      const dGeomID geom[2], const ode_ahead *ahead)
-{
-    const int found = q->count;
-    ode_pairs pairs;
-    bool meet;
-    const double reach = approach(geom[0], geom[1], ahead, &meet);
-    if (!meet || !(reach > touching) || !(reach < INFINITY) ||
-        sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * reach, scratch, &pairs)) {
-        return;
-    }
-    for (int i = 0; i < pairs.count && q->count < q->most; i++) {
-        flyer f[2];
-        double velocity[2][6];
-        bool is_mesh = false;
-        for (int k = 0; k < 2; k++) {
-            const ode_side *side = pairs.pair[i].side[k];
-            set_flyer(&f[k], side, velocity_of(side->body, velocity[k]));
-            q->flyer[k] = &f[k];
-            is_mesh |= side->triangle >= 0;
-        }
-        put_pair(q, ahead, is_mesh, found);
-    }
-}
-
-// Flyers of geoms of simple shapes. In a step each is in several pairs.
-struct ode_flights {
-    flyer kept[FLIGHTS_KEPT];
-};
-
-static bool is_of(const flyer *f, const ode_side *side, const double *velocity)
-{
-    const sprag_shape *a = &f->side.shape, *b = &side->shape;
-    return f->side.id == side->id && f->side.body == side->body && f->moves == (velocity != NULL) &&
-           a->kind == b->kind && a->radius == b->radius &&
-           memcmp(a->half, b->half, sizeof a->half) == 0 &&
-           memcmp(&f->start, &side->pose, sizeof f->start) == 0 &&
-           (!velocity || (memcmp(f->velocity, velocity, sizeof f->velocity) == 0 &&
-                          memcmp(f->centre, dBodyGetPosition(side->body), sizeof f->centre) == 0));
-}
-
-// NULL: its shape is not simple. other: a flyer that stays in use.
-static flyer *kept_flyer(ode_geometry *geometry, dGeomID id, const flyer *other, flyer *room)
-{
-    ode_side side = {.id = id, .geom = id, .body = dGeomGetBody(id), .triangle = -1};
-    double velocity[6];
-    if (!geometry->flights) {
-        geometry->flights = calloc(1, sizeof *geometry->flights);
-    }
-    if (!geometry->flights || !dGeomIsEnabled(id) || !sprag_ode_simple_shape(id, &side.shape)) {
-        return NULL;
-    }
-    int slot = sprag_hash_slot(sprag_hash(0, (uintptr_t)id), FLIGHTS_KEPT - 1);
-    flyer *f = &geometry->flights->kept[slot];
-    const double *v = velocity_of(side.body, velocity);
-    sprag_ode_set_pose(&side.pose, dGeomGetPosition(id), dGeomGetRotation(id));
-    f = f == other ? room : f;
-    if (f == room || !is_of(f, &side, v)) {
-        set_flyer(f, &side, v);
-    }
-    return f;
-}
-
 int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
                         const ode_ahead *ahead, int flags, dContactGeom *contact, int skip,
                         int found)
 {
-    flyer room;
+    const dGeomID geom[2] = {a, b};
+    double room[2][6], between[3];
+    const double *const velocity[2] = {velocity_of(dGeomGetBody(a), room[0]),
+                                       velocity_of(dGeomGetBody(b), room[1])};
     question q = {.step = ahead->step,
                   .contact = contact,
                   .skip = skip,
                   .count = found,
                   .most = flags & CONTACTS_MASK};
-    q.flyer[0] = kept_flyer(geometry, a, NULL, NULL);
-    q.flyer[1] = q.flyer[0] ? kept_flyer(geometry, b, q.flyer[0], &room) : NULL;
-    if (!q.flyer[1]) {
-        put_pairs(&q, geometry, scratch, (const dGeomID[2]){a, b}, ahead);
-    } else if (!sprag_ode_is_overridden(a, b)) {
-        put_pair(&q, ahead, false, found);
+    flight box[2];
+    const double reach = set_flights(box, geom, velocity, ahead->step) + ahead->fall;
+    subtract3(box[0].shift, box[1].shift, between);
+    sprag_box_sweep(box[0].box, between, box[0].turn + box[1].turn + near_way * reach);
+    ode_pairs pairs;
+    if (!sprag_boxes_overlap(box[0].box, box[1].box) || !(reach > touching) ||
+        !(reach < INFINITY) || sprag_ode_pairs_of_two(geometry, a, b, 2 * reach, scratch, &pairs)) {
+        return 0;
+    }
+    for (int i = 0; i < pairs.count && q.count < q.most; i++) {
+        flyer f[2];
+        bool is_mesh = false;
+        for (int k = 0; k < 2; k++) {
+            const ode_side *side = pairs.pair[i].side[k];
+            set_flyer(&f[k], side, velocity[k]);
+            q.flyer[k] = &f[k];
+            is_mesh |= side->triangle >= 0;
+        }
+        put_pair(&q, ahead, is_mesh, found);
     }
     return q.count - found;
 }
@@ -498,11 +441,7 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
                            const double *const velocity[2], double step, ode_touch *touch)
 {
     flight box[2];
-    double reach = 0;
-    for (int k = 0; k < 2; k++) {
-        set_flight(&box[k], geom[k], velocity[k], step);
-        reach += norm3(box[k].shift) + box[k].turn;
-    }
+    const double reach = set_flights(box, geom, velocity, step);
     ode_pairs pairs;
     if (!may_pass(box) || !(reach < INFINITY) ||
         sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * reach, scratch, &pairs)) {
