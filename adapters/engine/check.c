@@ -207,7 +207,7 @@ static bool rows_are_laid_out(const trial *t)
     ask(&a, t->ball);
     bool good = a.rhs_cfm[1] == 0.25; // the joint's own
     for (int i = 0; i < ROOM; i++) {
-        bool is_cfm = i < 6 && i % 2;
+        bool is_cfm = i % 2;
         good &= a.J[0][i] == (i < 18 ? J1[i] : LEFT) && a.J[1][i] == (i < 18 ? J2[i] : LEFT);
         good &= a.rhs_cfm[i] == (i >= 6   ? LEFT
                                  : is_cfm ? 0.25
@@ -242,9 +242,16 @@ static bool bodies_are_stepped(const trial *t)
 // steps after the first search for islands?
 static bool world_head_is_laid_out(dWorldID world)
 {
-    if (!sprag_real_self_threaded() || !sprag_real_free_threads() ||
-        !sprag_real_functions_of_threads() || !sprag_real_set_threads() ||
-        !sprag_real_island_threads() || !sprag_real_set_island_threads()) {
+    const sprag_symbol needed[] = {
+        SPRAG_SYMBOL(sprag_real_self_threaded(), "dThreadingAllocateSelfThreadedImplementation"),
+        SPRAG_SYMBOL(sprag_real_free_threads(), "dThreadingFreeImplementation"),
+        SPRAG_SYMBOL(sprag_real_functions_of_threads(), "dThreadingImplementationGetFunctions"),
+        SPRAG_SYMBOL(sprag_real_set_threads(), "dWorldSetStepThreadingImplementation"),
+        SPRAG_SYMBOL(sprag_real_island_threads(), "dWorldGetStepIslandsProcessingMaxThreadCount"),
+        SPRAG_SYMBOL(sprag_real_set_island_threads(),
+                     "dWorldSetStepIslandsProcessingMaxThreadCount"),
+    };
+    if (sprag_first_missing(needed, sizeof needed / sizeof *needed)) {
         return false;
     }
     const ode_world_head *head = sprag_ode_world_head(world);

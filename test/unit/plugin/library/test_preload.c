@@ -576,9 +576,13 @@ START_TEST(passes_on_another_layout)
         {"joint types", "the known numbers of joint types"},
         {"contact", "the known layout of dxJointContact"},
         {"islands", "the known layout of dxWorldProcessIslandsInfo"},
+        {"search for islands", "the known layout of dxWorldProcessIslandsInfo"},
         {"counts", "the known layout of dxJoint::Info1"},
         {"right hand sides", "the known rows of getInfo2"},
         {"jacobians", "the known rows of getInfo2"},
+        {"second jacobians", "the known rows of getInfo2"},
+        {"one softness", "the known rows of getInfo2"},
+        {"indices", "the known rows of getInfo2"},
         {"bounds", "the known rows of getInfo2"},
         {"dxStepBody", "the known dxStepBody"},
     };
