@@ -2,6 +2,7 @@
 #include "symbols.h"
 
 #include <stdint.h>
+#include <string.h>
 
 static _Atomic uint32_t overridden[dGeomNumClasses]; // of a class: a bit for each other one
 _Static_assert(dGeomNumClasses <= 32, "a bit for every class");
@@ -10,15 +11,13 @@ static ode_once cleared; // for the running ODE
 
 static void clear_overrides(void)
 {
-    for (int i = 0; i < dGeomNumClasses; i++) {
-        overridden[i] = 0;
-    }
+    memset((void *)overridden, 0, sizeof overridden);
 }
 
 void sprag_ode_override_collider(int i, int j, dColliderFn *collider)
 {
     sprag_ode_once(&cleared, clear_overrides);
-    if (i >= 0 && i < dGeomNumClasses && j >= 0 && j < dGeomNumClasses) {
+    if ((unsigned)i < dGeomNumClasses && (unsigned)j < dGeomNumClasses) {
         overridden[i] |= 1u << j;
         overridden[j] |= 1u << i;
     }
