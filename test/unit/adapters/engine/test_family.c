@@ -166,6 +166,7 @@ START_TEST(the_running_ode_is_of_16)
     ck_assert_str_eq(sprag_ode_family_missing(sprag_ode_families + OF_13),
                      "dxJointContact::getInfo2");
     ck_assert_str_eq(sprag_ode_family_missing(sprag_ode_families + OF_WEBOTS), "dxProcessIslands");
+    ck_assert_str_eq(sprag_ode_family_missing(sprag_ode_families + OF_12), "dxProcessIslands");
     ck_assert_str_eq(sprag_ode_seems_to_be(), "0.16");
 }
 END_TEST
