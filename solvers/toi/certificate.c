@@ -236,7 +236,7 @@ static bool find_kept(const sprag_approach *a, const sprag_kept_plane *kept, spr
     }
     *plane = (sprag_plane){.crossing = true, .carrier = -1, .sign = kept->sign};
     memcpy(plane->end, kept->end, sizeof kept->end);
-    return kept->kind == SPRAG_EDGES_PLANE && sprag_crossing_place(a, plane);
+    return kept->kind == SPRAG_EDGES_PLANE && sprag_crossing_normal(a, plane, plane->normal);
 }
 
 // Does the kept plane last up to the horizon, or end when the shapes meet?

@@ -239,18 +239,6 @@ bool sprag_crossing_normal(const sprag_approach *a, const sprag_plane *plane, do
     return find_edges(a, plane, of) && sprag_across(of[turned].e, of[!turned].e, normal);
 }
 
-bool sprag_crossing_place(const sprag_approach *a, sprag_plane *plane)
-{
-    edge of[2];
-    double way[3];
-    if (!find_edges(a, plane, of) || !sprag_crossing_normal(a, plane, plane->normal)) {
-        return false;
-    }
-    find_way(a, &of[0], &of[1], way);
-    return dot3(plane->normal, way) - radius_of(a->side[0].shape) - radius_of(a->side[1].shape) >=
-           a->level;
-}
-
 // Does the first edge pass the second one within its ends, seen along n, or by `room` (m) beside?
 static bool reaches_across(const edge *first, const edge *second, const double way[3],
                            const double n[3], double room)

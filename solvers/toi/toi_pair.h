@@ -85,10 +85,6 @@ double sprag_vertices_safe_part(const sprag_side *side, const sprag_series3 *m,
 // of the expansion. false: they are parallel.
 bool sprag_crossing_normal(const sprag_approach *a, const sprag_plane *plane, double normal[3]);
 
-// Sets the plane's normal to that. false: the edges are parallel, or the plane is nearer than the
-// level.
-bool sprag_crossing_place(const sprag_approach *a, sprag_plane *plane);
-
 // Finds planes across edges near the normal that separate the shapes at the start; the nearest
 // edges first. Returns their number.
 int sprag_crossings_find(const sprag_approach *a, const double normal[3],
