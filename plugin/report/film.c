@@ -247,8 +247,8 @@ static bool add_frame(film_world *w, int step, const sprag_recording *r)
         return false;
     }
     *to = (film_frame){step, r->poses, r->contacts, NULL, NULL};
-    to->pose = malloc((r->poses + 1) * sizeof *to->pose);
-    to->contact = malloc((r->contacts + 1) * sizeof *to->contact);
+    to->pose = malloc(r->poses * sizeof *to->pose);
+    to->contact = malloc(r->contacts * sizeof *to->contact);
     if (!to->pose || !to->contact) {
         return false;
     }
@@ -263,8 +263,8 @@ static bool add_frame(film_world *w, int step, const sprag_recording *r)
 
 static bool read_frames(film *f, sprag_recording *r, int frames)
 {
-    int *next = calloc((size_t)f->worlds + 1, sizeof *next); // step of each world
-    char **kept = calloc((size_t)f->worlds + 1, sizeof *kept);
+    int *next = calloc((size_t)f->worlds, sizeof *next); // step of each world
+    char **kept = calloc((size_t)f->worlds, sizeof *kept);
     bool done = next && kept;
     for (int i = 0; i < f->worlds && done; i++) {
         kept[i] = choose_frames(&f->world[i], frames);
@@ -279,6 +279,7 @@ static bool read_frames(film *f, sprag_recording *r, int frames)
         }
         next[i] += done;
     }
+    done = done && recording_end(r) == f->end; // as before
     for (int i = 0; kept && i < f->worlds; i++) {
         free(kept[i]);
     }

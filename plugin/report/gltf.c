@@ -15,8 +15,9 @@ enum { FRAMES_MOST = 1 << 24, COLOURS = 6 };
 
 typedef struct glb {
     json_t *nodes, *meshes, *accessors, *views, *channels, *samplers;
-    char *data; // the binary chunk
-    size_t size, room;
+    FILE *binary; // to `data`, the binary chunk
+    char *data;
+    size_t size;
     bool failed; // no memory
 } glb;
 
@@ -36,47 +37,34 @@ static json_t *number(double value)
 // A view of four-byte numbers that are appended to the binary chunk. target: 0, none.
 static int add_view(glb *g, const void *data, size_t size, int target)
 {
-    if (g->size + size > g->room) {
-        size_t room = 2 * (g->size + size);
-        char *more = realloc(g->data, room);
-        if (!more) {
-            g->failed = true;
-            return 0;
-        }
-        g->data = more;
-        g->room = room;
-    }
-    memcpy(g->data + g->size, data, size);
-    json_t *view = json_pack("{s:i, s:I, s:I}", "buffer", 0, "byteOffset", (json_int_t)g->size,
-                             "byteLength", (json_int_t)size);
+    json_t *view = json_pack("{s:i, s:I, s:I}", "buffer", 0, "byteOffset",
+                             (json_int_t)ftell(g->binary), "byteLength", (json_int_t)size);
     if (target) {
         json_object_set_new(view, "target", json_integer(target));
     }
-    g->size += size;
+    g->failed |= fwrite(data, 1, size, g->binary) < size;
     return append(g->views, view, g);
 }
 
-// Floats: a count of scalars, vectors or quaternions, by their width. bounded: with min and max.
-static int add_floats(glb *g, const float *data, int count, int width, bool bounded, int target)
+// Floats: a count of scalars, vectors or quaternions, by their width.
+static int add_floats(glb *g, const float *data, int count, int width, int target)
 {
     static const char *const types[] = {"", "SCALAR", "", "VEC3", "VEC4"};
     int view = add_view(g, data, (size_t)count * (size_t)width * sizeof *data, target);
     json_t *accessor = json_pack("{s:i, s:i, s:i, s:s}", "bufferView", view, "componentType", FLOAT,
                                  "count", count, "type", types[width]);
-    if (bounded) {
-        json_t *min = json_array(), *max = json_array();
-        for (int k = 0; k < width; k++) {
-            float low = data[k], high = data[k];
-            for (int i = 1; i < count; i++) {
-                low = fminf(low, data[i * width + k]);
-                high = fmaxf(high, data[i * width + k]);
-            }
-            json_array_append_new(min, number((double)low));
-            json_array_append_new(max, number((double)high));
+    json_t *min = json_array(), *max = json_array();
+    for (int k = 0; k < width; k++) {
+        float low = data[k], high = data[k];
+        for (int i = 1; i < count; i++) {
+            low = fminf(low, data[i * width + k]);
+            high = fmaxf(high, data[i * width + k]);
         }
-        json_object_set_new(accessor, "min", min);
-        json_object_set_new(accessor, "max", max);
+        json_array_append_new(min, number((double)low));
+        json_array_append_new(max, number((double)high));
     }
+    json_object_set_new(accessor, "min", min);
+    json_object_set_new(accessor, "max", max);
     return append(g->accessors, accessor, g);
 }
 
@@ -89,13 +77,11 @@ static json_t *numbers(const double *from, int count)
     return array;
 }
 
-// glTF has x y z w, of unit length.
+// glTF has x y z w.
 static void set_quaternion(double to[4], const double q[4])
 {
-    double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
-    for (int k = 0; k < 4; k++) {
-        to[k] = length > 0 ? q[(k + 1) % 4] / length : k == 3;
-    }
+    memcpy(to, q + 1, 3 * sizeof *q);
+    to[3] = q[0];
 }
 
 // ---- meshes
@@ -108,8 +94,8 @@ static int add_mesh(glb *g, const film_shape *shape, double extent, int material
     g->failed |= t.failed;
     int mesh = -1;
     if (t.triangles > 0 && !t.failed) {
-        int position = add_floats(g, &t.vertex[0][0], t.vertices, 3, true, ARRAY);
-        int normal = add_floats(g, &t.normal[0][0], t.vertices, 3, false, ARRAY);
+        int position = add_floats(g, &t.vertex[0][0], t.vertices, 3, ARRAY);
+        int normal = add_floats(g, &t.normal[0][0], t.vertices, 3, ARRAY);
         int view = add_view(g, t.triangle, (size_t)t.triangles * sizeof *t.triangle, ELEMENTS);
         int index = append(g->accessors,
                            json_pack("{s:i, s:i, s:i, s:s}", "bufferView", view, "componentType",
@@ -205,19 +191,22 @@ static void add_presence(glb *g, const film_world *w, const film_body *b, int no
         time[keys++] = (float)w->step[b->last + 1].time;
     }
     if (keys > 1) {
-        add_channel(g, node, "scale", add_floats(g, time, keys, 1, true, 0),
-                    add_floats(g, &scale[0][0], keys, 3, false, 0), true);
+        add_channel(g, node, "scale", add_floats(g, time, keys, 1, 0),
+                    add_floats(g, &scale[0][0], keys, 3, 0), true);
     }
 }
 
 static void add_motion(glb *g, const film_world *w, const film_body *b, int node)
 {
-    size_t room = (size_t)w->frames + 1;
-    float *time = malloc(room * sizeof *time), (*place)[3] = malloc(room * sizeof *place);
-    float(*turn)[4] = malloc(room * sizeof *turn);
+    const size_t room = (size_t)w->frames;
+    float *time = malloc(8 * room * sizeof *time);
+    float(*place)[3] = (void *)(time + room), (*turn)[4] = (void *)(time + 4 * room);
     int keys = 0;
-    g->failed |= !time || !place || !turn;
-    for (int i = 0; i < w->frames && !g->failed; i++) {
+    if (!time) {
+        g->failed = true;
+        return;
+    }
+    for (int i = 0; i < w->frames; i++) {
         const sprag_recorded_pose *p = pose_in(&w->frame[i], b->body);
         double q[4], along = 0;
         if (!p) {
@@ -235,17 +224,13 @@ static void add_motion(glb *g, const film_world *w, const film_body *b, int node
         }
         time[keys++] = (float)w->step[w->frame[i].step].time;
     }
-    if (keys > 0 && !g->failed) {
-        int times = add_floats(g, time, keys, 1, true, 0);
-        add_channel(g, node, "translation", times, add_floats(g, &place[0][0], keys, 3, false, 0),
-                    false);
-        add_channel(g, node, "rotation", times, add_floats(g, &turn[0][0], keys, 4, false, 0),
-                    false);
+    if (keys > 0) {
+        int times = add_floats(g, time, keys, 1, 0);
+        add_channel(g, node, "translation", times, add_floats(g, &place[0][0], keys, 3, 0), false);
+        add_channel(g, node, "rotation", times, add_floats(g, &turn[0][0], keys, 4, 0), false);
         add_presence(g, w, b, node);
     }
     free(time);
-    free(place);
-    free(turn);
 }
 
 // ---- worlds
@@ -254,7 +239,7 @@ static void add_motion(glb *g, const film_world *w, const film_body *b, int node
 static double extent_of(const film_world *w)
 {
     double most = 1;
-    for (int i = 0; i < w->frames; i += 1 + w->frames / 16) {
+    for (int i = 0; i < w->frames; i++) {
         for (uint32_t k = 0; k < w->frame[i].poses; k++) {
             const double *at = w->frame[i].pose[k].position;
             most = fmax(most, fmax(fabs(at[0]), fabs(at[1])));
@@ -361,23 +346,21 @@ static bool write_file(const glb *g, const json_t *root, const char *file,
 
 static bool write_film(const film *f, const char *file, char message[REPORT_MESSAGE])
 {
-    glb g = {json_array(),
-             json_array(),
-             json_array(),
-             json_array(),
-             json_array(),
-             json_array(),
-             NULL,
-             0,
-             0,
-             false};
+    glb g = {.nodes = json_array(),
+             .meshes = json_array(),
+             .accessors = json_array(),
+             .views = json_array(),
+             .channels = json_array(),
+             .samplers = json_array()};
     json_t *roots = json_array();
     double aside = 0;
     char version[64];
-    for (int i = 0; i < f->worlds; i++) {
+    g.binary = open_memstream(&g.data, &g.size);
+    for (int i = 0; i < f->worlds && g.binary; i++) {
         append(roots, json_integer(add_world(&g, &f->world[i], aside)), &g);
         aside += 2 * extent_of(&f->world[i]);
     }
+    g.failed |= !g.binary || fclose(g.binary) != 0;
     snprintf(version, sizeof version, "sprag %s",
              json_string_value(json_object_get(f->header, "sprag")));
     json_t *root = root_of(&g, roots, version);

@@ -139,6 +139,7 @@ static json_t *numbers(const double *from, int count)
     return array;
 }
 
+// NULL: no memory.
 static json_t *shapes_of(const film *f, const film_world *w)
 {
     const json_t *kinds = json_object_get(f->header, "shapes");
@@ -152,12 +153,15 @@ static json_t *shapes_of(const film *f, const film_world *w)
             json_decref(body);
             continue;
         }
-        json_array_append_new(
-            all, json_pack("{s:o, s:s, s:o, s:o, s:o, s:i, s:i, s:o}", "body", body, "kind",
-                           kind ? kind : "nothing", "size", numbers(s->size, 3), "position",
-                           numbers(s->position, 3), "quaternion", numbers(s->quaternion, 4), "from",
-                           w->shape[i].from, "until", replaced_at(w, i), "vertices",
-                           vertices_of(&w->shape[i], &triangles)));
+        json_t *shape = json_pack("{s:o, s:s, s:o, s:o, s:o, s:i, s:i, s:o}", "body", body, "kind",
+                                  kind ? kind : "nothing", "size", numbers(s->size, 3), "position",
+                                  numbers(s->position, 3), "quaternion", numbers(s->quaternion, 4),
+                                  "from", w->shape[i].from, "until", replaced_at(w, i), "vertices",
+                                  vertices_of(&w->shape[i], &triangles));
+        if (json_array_append_new(all, shape) != 0) {
+            json_decref(all);
+            return NULL;
+        }
     }
     return all;
 }
@@ -176,7 +180,7 @@ static size_t floats_of(const film_world *w)
 static json_t *poses_of(const film_world *w)
 {
     size_t count = (size_t)w->frames * (size_t)w->bodies * POSE;
-    float *data = malloc((count + 1) * sizeof *data);
+    float *data = malloc(count * sizeof *data);
     for (size_t i = 0; data && i < count; i++) {
         data[i] = NAN; // of a body that is not there
     }
@@ -198,7 +202,7 @@ static json_t *poses_of(const film_world *w)
 static json_t *contacts_of(const film_world *w)
 {
     size_t count = floats_of(w) - (size_t)w->frames * (size_t)w->bodies * POSE;
-    float *data = malloc((count + 1) * sizeof *data), *to = data;
+    float *data = malloc(count * sizeof *data), *to = data;
     for (int i = 0; data && i < w->frames; i++) {
         for (uint32_t k = 0; k < w->frame[i].contacts; k++, to += CONTACT) {
             const sprag_recorded_contact *c = &w->frame[i].contact[k];
@@ -298,7 +302,8 @@ static bool load(const page *p, film *films, char message[REPORT_MESSAGE])
 
 static json_t *runs_of(const page *p, char message[REPORT_MESSAGE])
 {
-    film *films = calloc((size_t)p->recordings + 1, sizeof *films);
+    film *films = calloc((size_t)p->recordings, sizeof *films);
+    snprintf(message, REPORT_MESSAGE, "no memory for the page");
     json_t *runs = films && load(p, films, message) ? json_array() : NULL;
     for (int i = 0; runs && i < p->recordings; i++) {
         for (int k = 0; k < films[i].worlds; k++) {
@@ -358,9 +363,6 @@ static json_t *data_of(const page *p, char message[REPORT_MESSAGE])
                   json_object_get(first, "library_hash"), "command", own_command(), "runs", runs);
     if (data && p->comparison) {
         json_object_set_new(data, "comparison", json_deep_copy(p->comparison));
-    }
-    if (!data) {
-        snprintf(message, REPORT_MESSAGE, "no memory for the page");
     }
     return data;
 }

@@ -11,17 +11,13 @@ enum { AROUND = 24, ALONG = 12 }; // pieces of a round shape
 static int add_vertex(tessellation *t, double x, double y, double z, double nx, double ny,
                       double nz)
 {
-    if (t->vertices == t->vertex_room) {
-        int room = t->vertex_room ? 2 * t->vertex_room : 64;
-        float(*vertex)[3] = realloc(t->vertex, (size_t)room * sizeof *vertex);
-        t->vertex = vertex ? vertex : t->vertex;
-        float(*normal)[3] = realloc(t->normal, (size_t)room * sizeof *normal);
-        t->normal = normal ? normal : t->normal;
-        if (!vertex || !normal) {
-            t->failed = true;
-            return 0;
-        }
-        t->vertex_room = room;
+    float(*vertex)[3] = array_widen(t->vertex, t->vertices, &t->vertex_room, sizeof *vertex);
+    float(*normal)[3] = array_widen(t->normal, t->vertices, &t->normal_room, sizeof *normal);
+    t->vertex = vertex ? vertex : t->vertex;
+    t->normal = normal ? normal : t->normal;
+    if (!vertex || !normal) {
+        t->failed = true;
+        return 0;
     }
     float at[3] = {(float)x, (float)y, (float)z}, out[3] = {(float)nx, (float)ny, (float)nz};
     for (int k = 0; k < 3; k++) {

@@ -7,7 +7,7 @@
 typedef struct tessellation {
     float (*vertex)[3], (*normal)[3]; // m; unit, outwards
     uint32_t (*triangle)[3];
-    int vertices, triangles, vertex_room, triangle_room;
+    int vertices, triangles, vertex_room, normal_room, triangle_room;
     bool failed; // no memory
 } tessellation;
 

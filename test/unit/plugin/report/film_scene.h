@@ -150,12 +150,18 @@ static inline void film_second(void)
     dWorldDestroy(second);
 }
 
-static inline void film_setup(void)
+// Worlds of this process are recorded.
+static inline void film_begin(void)
 {
     ck_assert_ptr_nonnull(mkdtemp(filmed.directory));
     snprintf(filmed.recording, sizeof filmed.recording, "%s/run.sprec", filmed.directory);
     setup();
     setenv("SPRAG_RECORD", filmed.recording, 1);
+}
+
+static inline void film_setup(void)
+{
+    film_begin();
     film_open();
     for (int k = 0; k < FILM_STEPS; k++) {
         film_step_scene(k);

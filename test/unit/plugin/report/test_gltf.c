@@ -146,7 +146,7 @@ START_TEST(bodies_move_as_recorded)
                     beside += key ? x * (double)turn[4 * (key - 1) + (size_t)n] : 1;
                     ck_assert(n == 3 || place[3 * key + (size_t)n] == (float)pose->position[n]);
                 }
-                ck_assert_double_eq_tol(fabs(along), 1, 1e-6);
+                ck_assert_double_eq_tol(key ? fabs(along) : along, 1, 1e-6);
                 ck_assert_double_gt(beside, 0.9); // no jump to the other of two quaternions
                 key++;
             }
@@ -255,9 +255,110 @@ START_TEST(shapes_hang_below_their_bodies)
 }
 END_TEST
 
+// ---- worlds of one test each
+
+static json_t *root_node(void)
+{
+    const json_t *roots = json_object_get(in("scenes", 0), "nodes");
+    return json_array_get(json_object_get(root, "nodes"),
+                          (size_t)json_integer_value(json_array_get(roots, 0)));
+}
+
+// However far it gets in one step of many, and whichever way.
+START_TEST(worlds_have_room_for_the_farthest_body)
+{
+    static const double ways[][2] = {{5, 0}, {-5, 0}, {0, 5}, {0, -5}, {0.5, 0}, {3000, 0}};
+    const double *way = ways[_i], most = fmax(fabs(way[0]), fabs(way[1]));
+    dWorldID world = dWorldCreate();
+    dBodyID body = dBodyCreate(world);
+    configure(world, "method=stribeck");
+    for (int k = 0; k < 40; k++) {
+        dBodySetPosition(body, k == 38 ? way[0] : 0, k == 38 ? way[1] : 0, 9000);
+        ck_assert_int_eq(dWorldStep(world, step), 1);
+    }
+    dWorldDestroy(world);
+    read_file();
+    const json_t *place = json_object_get(root_node(), "translation");
+    ck_assert_double_eq_tol(json_number_value(json_array_get(place, 0)),
+                            fmin(fmax(most, 1) + 1, 1000), 1e-6);
+    free_file();
+}
+END_TEST
+
+// glTF has no empty lists: a body without a geom, a ray, and a world without bodies.
+START_TEST(what_is_not_there_has_no_list)
+{
+    dWorldID world = dWorldCreate();
+    dSpaceID space = dSimpleSpaceCreate(0);
+    for (int k = 0; k < _i; k++) {
+        dBodySetPosition(dBodyCreate(world), k, 0, 0);
+    }
+    dCreateRay(space, 1);
+    configure(world, "method=stribeck");
+    ck_assert_int_eq(dWorldStep(world, step), 1);
+    dSpaceDestroy(space);
+    dWorldDestroy(world);
+    read_file();
+    size_t i;
+    json_t *node;
+    json_array_foreach(json_object_get(root, "nodes"), i, node)
+    {
+        ck_assert_uint_eq(json_array_size(json_object_get(node, "children")),
+                          node == root_node() ? (size_t)_i : 0);
+        ck_assert(json_object_get(node, "children") == NULL || node == root_node());
+    }
+    ck_assert_uint_eq(i, (size_t)_i + 1);
+    ck_assert_ptr_null(json_object_get(root, "meshes"));
+    ck_assert((json_object_get(root, "animations") != NULL) == (_i > 0));
+    ck_assert((json_object_get(root_node(), "children") != NULL) == (_i > 0));
+    free_file();
+}
+END_TEST
+
+// Bodies and what has none differ in colour; a colour is between 0 and 1.
+START_TEST(materials_have_colours_of_their_own)
+{
+    dWorldID world = dWorldCreate();
+    configure(world, "method=stribeck");
+    ck_assert_int_eq(dWorldStep(world, step), 1);
+    dWorldDestroy(world);
+    read_file();
+    double colour[7][4];
+    for (size_t i = 0; i < 7; i++) {
+        const json_t *of = json_object_get(in("materials", i), "pbrMetallicRoughness");
+        for (size_t k = 0; k < 4; k++) {
+            colour[i][k] =
+                json_number_value(json_array_get(json_object_get(of, "baseColorFactor"), k));
+            ck_assert(k < 3 ? colour[i][k] > 0 && colour[i][k] < 1 : colour[i][k] == 1);
+        }
+        for (size_t k = 0; k < i; k++) {
+            ck_assert(memcmp(colour[i], colour[k], sizeof colour[i]) != 0);
+        }
+    }
+    free_file();
+}
+END_TEST
+
+// The disk is full when the last bytes are written: the file is closed only then.
+START_TEST(a_full_disk_is_told)
+{
+    char message[REPORT_MESSAGE];
+    const char *end;
+    dWorldID world = dWorldCreate();
+    configure(world, "method=stribeck");
+    ck_assert_int_eq(dWorldStep(world, step), 1);
+    dWorldDestroy(world);
+    ck_assert(!export_gltf(filmed.recording, "/dev/full", &end, message));
+    ck_assert_str_eq(message, "/dev/full: No space left on device");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("gltf");
+    ADD_TESTS_WITH(suite, "lone", film_begin, film_teardown,
+                   {worlds_have_room_for_the_farthest_body, 6}, {what_is_not_there_has_no_list, 3},
+                   {materials_have_colours_of_their_own, 1}, {a_full_disk_is_told, 1});
     ADD_TESTS_WITH(suite, "all", film_setup, film_teardown, {bodies_move_as_recorded, 1},
                    {bodies_are_seen_while_they_are_there, 1}, {shapes_hang_below_their_bodies, 1});
     return run_suite_as(suite, CK_FORK);

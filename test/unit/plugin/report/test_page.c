@@ -84,6 +84,12 @@ START_TEST(runs_have_names_and_figures)
     } all[] = {{"time", offsetof(film_step, time), 1},
                {"cpu", offsetof(film_step, cpu), 1e6},
                {"depth", offsetof(film_step, depth), 1},
+               {"mean_depth", offsetof(film_step, mean_depth), 1},
+               {"slip", offsetof(film_step, slip), 1},
+               {"residual", offsetof(film_step, residual), 1},
+               {"iterations", offsetof(film_step, iterations), 1},
+               {"strategy", offsetof(film_step, strategy), 1},
+               {"fallbacks", offsetof(film_step, fallbacks), 1},
                {"energy", offsetof(film_step, energy), 1},
                {"joint_gap", offsetof(film_step, joint_gap), 1},
                {"contacts", offsetof(film_step, contacts), 1}};
@@ -194,9 +200,39 @@ START_TEST(shapes_have_their_steps)
 }
 END_TEST
 
+// A plot has as many points as a screen can show: each is the worst of two neighbouring steps. The
+// last one has no neighbour; all are below zero.
+START_TEST(long_runs_show_the_worst_of_neighbours)
+{
+    enum { LONG = 20001 };
+    dWorldID world = dWorldCreate();
+    dBodyID body = dBodyCreate(world);
+    configure(world, "method=stribeck");
+    dWorldSetGravity(world, 0, 0, -10);
+    for (int k = 0; k < LONG; k++) {
+        dBodySetPosition(body, 0, 0, -2 - k % 3);
+        dBodySetLinearVel(body, 0, 0, 0);
+        ck_assert_int_eq(dWorldStep(world, 1e-6), 1);
+    }
+    dWorldDestroy(world);
+    write_page(false);
+    const json_t *steps = json_object_get(run_of(0), "steps");
+    ck_assert_int_eq(f.world->steps, LONG);
+    ck_assert_uint_eq(json_array_size(json_object_get(steps, "energy")), LONG / 2 + 1);
+    for (int i = 0; i < LONG; i += 2) {
+        const int other = i + 1 < LONG ? i + 1 : i;
+        ck_assert_double_eq_tol(number_in(steps, "energy", (size_t)i / 2),
+                                -20 - 10 * fmin(i % 3, other % 3), 1e-3);
+    }
+    free_page();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("page");
+    ADD_TESTS_WITH(suite, "long", film_begin, film_teardown,
+                   {long_runs_show_the_worst_of_neighbours, 1});
     ADD_TESTS_WITH(suite, "all", film_setup, film_teardown, {runs_have_names_and_figures, 2},
                    {frames_hold_poses_and_contacts, 1}, {shapes_have_their_steps, 1});
     return run_suite_as(suite, CK_FORK);
