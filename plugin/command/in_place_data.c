@@ -132,7 +132,7 @@ static int by_size(const void *a, const void *b)
 
 double comparison_quantile(const comparison *c, int method, sample_value value, double share)
 {
-    double *known = calloc((size_t)c->states + 1, sizeof *known), at = NAN;
+    double *known = calloc((size_t)c->states, sizeof *known), at = NAN;
     long count = 0;
     for (long i = 0; known && i < c->states; i++) {
         double v = comparison_sample(c, i, method)->value[value];

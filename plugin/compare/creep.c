@@ -17,7 +17,7 @@ static world_places places_now(const world_state *w)
     for (dBodyID b = sprag_ode_newest_body(w->id); b; b = sprag_ode_older_body(b)) {
         now.bodies++;
     }
-    now.place = calloc((size_t)now.bodies + 1, sizeof *now.place);
+    now.place = calloc((size_t)now.bodies, sizeof *now.place);
     int i = 0;
     for (dBodyID b = sprag_ode_newest_body(w->id); b && now.place; b = sprag_ode_older_body(b)) {
         now.place[i].body = b;

@@ -55,7 +55,7 @@ static void restore(const body_state *from, dBodyID body)
 snapshot *snapshot_take(dBodyID const *body, int bodies)
 {
     snapshot *s = malloc(sizeof *s);
-    body_state *state = calloc((size_t)bodies + 1, sizeof *state);
+    body_state *state = calloc((size_t)bodies, sizeof *state);
     if (!s || !state) {
         free(s);
         free(state);

@@ -166,7 +166,7 @@ void yardstick_end(yardstick *y)
 static double unexplained(const yardstick *y)
 {
     const ode_problem *p = &y->pulled;
-    double(*rest)[3] = calloc((size_t)y->all.bodies + 1, sizeof *rest), most = 0;
+    double(*rest)[3] = calloc((size_t)y->all.bodies, sizeof *rest), most = 0;
     for (int i = 0; rest && i < y->all.bodies; i++) {
         for (int k = 0; k < 3; k++) {
             rest[i][k] = p->body[i].mass * (y->velocity[i][k] - p->body[i].free_velocity[k]);
@@ -295,7 +295,7 @@ static double mean_speed(const yardstick *y)
 // Asking a motor at its stop for rows adds forces to its bodies.
 static void measure_joints(const yardstick *y, double value[SAMPLE_VALUES])
 {
-    double(*force)[6] = calloc((size_t)y->all.bodies + 1, sizeof *force);
+    double(*force)[6] = calloc((size_t)y->all.bodies, sizeof *force);
     for (int i = 0; force && i < y->all.bodies; i++) {
         sprag_ode_read_accumulators(y->body[i], force[i]);
     }

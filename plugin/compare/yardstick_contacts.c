@@ -68,7 +68,7 @@ static void add_contact(sums *s, const yardstick *y, int i, const point *p, doub
 void yardstick_contacts(const yardstick *y, double value[SAMPLE_VALUES])
 {
     int contacts = y->pulled.problem.contacts, counted = 0, pushing = 0;
-    point *all = calloc((size_t)contacts + 1, sizeof *all);
+    point *all = calloc((size_t)contacts, sizeof *all);
     double force = 0;
     sums s = {0};
     for (int i = 0; all && i < contacts; i++) {
@@ -127,7 +127,7 @@ void yardstick_depth(yardstick *y, double value[SAMPLE_VALUES])
     dContactGeom found[POINTS_MAX];
     double largest = 0, sum = 0;
     int points = 0;
-    pair *pairs = calloc((size_t)y->pulled.problem.contacts + 1, sizeof *pairs);
+    pair *pairs = calloc((size_t)y->pulled.problem.contacts, sizeof *pairs);
     int count = pairs ? list_pairs(y, pairs) : 0;
     for (int i = 0; i < count; i++) {
         int n =
