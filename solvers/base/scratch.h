@@ -9,9 +9,16 @@
 
 #include "api.h"
 
+// 1: memory that is taken is full of numbers that are none until it is written, and ends with a
+// guard; one that has changed when its array is freed aborts. Sanitizers see chunks, not arrays.
+#ifndef SPRAG_GUARDED
+#define SPRAG_GUARDED 0
+#endif
+
 SPRAG_BEGIN_C
 
 typedef struct sprag_scratch_chunk sprag_scratch_chunk;
+typedef struct sprag_scratch_guard sprag_scratch_guard;
 
 // All zero is an empty scratch.
 typedef struct sprag_scratch {
@@ -19,7 +26,8 @@ typedef struct sprag_scratch {
     sprag_scratch_chunk *chunk; // the present one
     char *start;                // of the present chunk, aligned
     size_t room, used;          // bytes, of the present chunk
-    size_t taken, peak;         // bytes, of all chunks
+    size_t taken, peak;         // bytes, of all chunks, without guards
+    sprag_scratch_guard *guard; // of what was taken last; NULL: none
     long allocations;           // from the system, so far
     bool failed;                // an allocation has failed since the last reset
 } sprag_scratch;
@@ -35,7 +43,8 @@ static inline void *sprag_scratch_take_raw(sprag_scratch *scratch, size_t count,
 {
     const size_t few = 1 << 24;
     size_t bytes = (count * size + SPRAG_ALIGNMENT - 1) & ~(size_t)(SPRAG_ALIGNMENT - 1);
-    if (count > few || size > few || !scratch->chunk || scratch->room - scratch->used < bytes) {
+    if (SPRAG_GUARDED || count > few || size > few || !scratch->chunk ||
+        scratch->room - scratch->used < bytes) {
         return sprag_scratch_take_more(scratch, count, size);
     }
     void *taken = scratch->start + scratch->used;

@@ -22,7 +22,8 @@
 # A test that fails without a change tells nothing: it is named and takes no part. One that takes four
 # times its processor time and 20 s, or 4 GB, fails, and one that waits for 20 times as long. Tests of
 # the pages, of the installation and of the files' flags do not run: they know no arithmetic. An index
-# beyond an array ends a test, as it does in the build with sanitizers.
+# beyond an array ends a test, as it does in the build with sanitizers: the compiler checks those of
+# known length, guards in the memory those that a solve takes (SPRAG_GUARDED).
 set -euo pipefail
 usage() {
     sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"
@@ -285,7 +286,7 @@ trap 'exit 2' INT TERM
 copy_sources
 if [ ! -e "$build/build.ninja" ]; then
     launcher=$(command -v ccache || true)
-    cmake -G Ninja -S "$clone" -B "$build" ${launcher:+-DCMAKE_C_COMPILER_LAUNCHER=ccache} >"$work/build.log"
+    cmake -G Ninja -S "$clone" -B "$build" -DCMAKE_C_FLAGS=-DSPRAG_GUARDED=1 ${launcher:+-DCMAKE_C_COMPILER_LAUNCHER=ccache} >"$work/build.log"
 fi
 build_targets all bits
 if [ ! -s "$work/costs" ]; then

@@ -1,7 +1,10 @@
 // The problem itself: what its check refuses and names, the wrench of a contact, the names of
 // results; and the scratch memory that all solvers take from.
 #include <check.h>
+#include <signal.h>
 #include <stddef.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "linalg.h"
 #include "problems.h"
@@ -569,6 +572,30 @@ START_TEST(scratch_begins_anew_after_free)
 }
 END_TEST
 
+// One number behind an array, which is then freed in one of three ways.
+START_TEST(scratch_aborts_where_guards_are_overwritten)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        const sprag_scratch before = scratch;
+        int *three = SPRAG_TAKE(&scratch, 3, int);
+        three[3] = 0;
+        SPRAG_TAKE(&scratch, 3, int);
+        if (_i == 0) {
+            sprag_scratch_release(&scratch, &before);
+        } else if (_i == 1) {
+            sprag_scratch_reset(&scratch);
+        } else {
+            sprag_scratch_free(&scratch);
+        }
+        _exit(0);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, SPRAG_GUARDED);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("problem");
@@ -589,6 +616,7 @@ int main(void)
                    {scratch_takes_again_what_it_has_released, 1},
                    {scratch_gives_nothing_of_something, 1},
                    {scratch_fails_on_a_size_that_overflows, COUNT(huge)},
-                   {scratch_fails_on_a_negative_count, 1}, {scratch_begins_anew_after_free, 1});
+                   {scratch_fails_on_a_negative_count, 1}, {scratch_begins_anew_after_free, 1},
+                   {scratch_aborts_where_guards_are_overwritten, 3});
     return run_suite(suite);
 }
