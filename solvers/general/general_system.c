@@ -1,5 +1,7 @@
 #include "general_system.h"
 
+#include <math.h>
+
 static void prepare_point(const sprag_general_problem *p, const sprag_general_options *options,
                           sprag_system *system, int i)
 {
@@ -16,7 +18,7 @@ static void prepare_point(const sprag_general_problem *p, const sprag_general_op
         point->penetration = depth;
         point->stiffness = p->stiffness[i];
         point->dissipation = p->dissipation[i];
-        point->guess[0] = depth > 0 ? p->step * p->stiffness[i] * depth : 0;
+        point->guess[0] = p->step * p->stiffness[i] * fmax(depth, 0);
     }
     system->cone[i] = (sprag_cone){.first = SPRAG_SLIDE,
                                    .axes = 2,
