@@ -78,7 +78,7 @@ static void set_guard(sprag_scratch *scratch, unsigned char *array, size_t size,
     scratch->guard = guard;
 }
 
-// Of all arrays that were taken after `last` was.
+// Checks all arrays that were taken after `last` was.
 static void check_guards(const sprag_scratch *scratch, const sprag_scratch_guard *last)
 {
     for (const sprag_scratch_guard *guard = scratch->guard; guard != last; guard = guard->before) {
