@@ -20,20 +20,10 @@ typedef struct ode_motion {
 // false: the body does not move in this step.
 typedef bool ode_motion_fn(void *data, dBodyID body, ode_motion *motion);
 
-// One shape of a pair, as it is at the time of the search.
-typedef struct ode_side {
-    dGeomID geom; // as ODE's contacts name it
-    dBodyID body; // NULL: static
-    int triangle; // number in a mesh or heightfield, -1: none
-    sprag_shape shape;
-    sprag_pose pose;
-    dGeomID id; // as its space has it, and as callbacks get it
-    bool moves; // in this step, by ode_motion_fn
-} ode_side;
-
 // A pair; set by the search.
 typedef struct ode_pair {
-    const ode_side *side[2];   // side 0 moves, if the pairs were found for a step
+    const ode_geom *side[2];   // as they are at the time of the search; side 0 moves, if the pairs
+                               // were found for a step
     sprag_pair_memory *memory; // from the last time that this pair was found; NULL: of no search
     int call;                  // index of the call that asks about it; of several, the last
     int first;                 // the side whose geom the program's callback gets first

@@ -32,14 +32,17 @@ typedef enum ode_geom_kind {
 
 typedef struct ode_geom {
     ode_geom_kind kind;
+    dGeomID id;                  // as its space has it, and as callbacks get it
     dGeomID geom;                // whose shape it is; of a transform, the geom inside
     dGeomID named;               // as ODE's contacts name it
     dBodyID body;                // NULL: static
-    sprag_shape shape;           // SHAPE
+    int triangle;                // number in a mesh or heightfield, of a pair's side; -1: none
+    sprag_shape shape;           // SHAPE, or of the triangle
     sprag_pose pose;             // SHAPE, MESH
     double bounds[6];            // m, world axes, lo and hi; by sprag_ode_set_bounds
     const struct ode_mesh *mesh; // MESH, of a triangle mesh
     bool turned;                 // its triangles are to face the other way
+    bool moves;                  // in this step, by the search for pairs
 } ode_geom;
 
 // Sets all but the bounds. false: no memory.

@@ -6,8 +6,8 @@
 
 static ode_key key_of(const ode_pair *pair)
 {
-    const ode_side *a = pair->side[0], *b = pair->side[1];
-    return (ode_key){{a->geom, b->geom, (const void *)(intptr_t)a->triangle,
+    const ode_geom *a = pair->side[0], *b = pair->side[1];
+    return (ode_key){{a->named, b->named, (const void *)(intptr_t)a->triangle,
                       (const void *)(intptr_t)b->triangle}};
 }
 
@@ -36,7 +36,7 @@ void sprag_ode_pair_memories_undo(ode_geometry *g)
 
 static void swap_sides(ode_pair *pair)
 {
-    const ode_side *first = pair->side[0];
+    const ode_geom *first = pair->side[0];
     pair->side[0] = pair->side[1];
     pair->side[1] = first;
     pair->first = !pair->first;

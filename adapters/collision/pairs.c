@@ -20,15 +20,13 @@ typedef struct member {
 
 // A geom in the search.
 typedef struct item {
-    dGeomID id; // as the space has it
-    ode_geom geom;
-    ode_side side;                   // if the geom is one shape
+    ode_geom geom;                   // a side of pairs, if it is one shape
     unsigned long category, collide; // bits of the geom itself
     int members;                     // the first, -1: none
-    bool is_read; // geom and side are set; before only geom.body and geom.bounds (by ODE) are
-    bool moves;   // set with the widened bounds
-    double reach; // m: likewise; no point of it goes farther, with half the margin, or with what
-                  // the caller's `reach` adds along x: it takes no pairs of meshes
+    bool is_read; // all of geom is set; before only its id, body, bounds (by ODE) and moves are
+    double reach; // m, set with the widened bounds, as geom.moves is: no point of it goes farther,
+                  // with half the margin, or with what the caller's `reach` adds along x: it takes
+                  // no pairs of meshes
 } item;
 
 // The state of one search. Set by the caller of find():
@@ -62,17 +60,6 @@ typedef struct finder {
     bool crowded; // they have more, and are left to stock
 } finder;
 
-static void set_side(ode_side *side, const ode_geom *geom, dGeomID id, bool moves)
-{
-    side->id = id;
-    side->moves = moves;
-    side->geom = geom->named;
-    side->body = geom->body;
-    side->triangle = -1;
-    side->shape = geom->shape;
-    side->pose = geom->pose;
-}
-
 // ---- flattening
 
 static int geoms_in(dGeomID id)
@@ -89,11 +76,11 @@ static item *item_of(finder *f, dGeomID id)
     f->item = all ? all : f->item;
     if (i == known) {
         item *begun = &f->item[i];
-        begun->id = id;
+        begun->geom.id = id;
         begun->category = dGeomGetCategoryBits(id);
         begun->collide = dGeomGetCollideBits(id);
         begun->members = -1;
-        begun->is_read = begun->moves = false;
+        begun->is_read = begun->geom.moves = false;
         begun->geom.body = dGeomGetBody(id);
         if (dGeomGetClass(id) == dTriMeshClass) {
             (void)sprag_ode_keep(f->geometry, id); // though this step may not read it
@@ -234,7 +221,8 @@ static bool has_collider(const ode_geom *a, const ode_geom *b)
 
 static bool is_wanted(const finder *f, const item *a, const item *b)
 {
-    return !f->wanted || f->wanted(f->data, f->first ? b->id : a->id, f->first ? a->id : b->id);
+    return !f->wanted ||
+           f->wanted(f->data, (f->first ? b : a)->geom.id, (f->first ? a : b)->geom.id);
 }
 
 // Reads the item when it is in a pair first. false: it has no shape.
@@ -242,10 +230,12 @@ static bool is_shaped(finder *f, item *i)
 {
     const bool reads = !i->is_read;
     if (reads) {
-        f->failed |= !sprag_ode_geom_of(f->geometry, i->id, &i->geom);
+        const bool moves = i->geom.moves;
+        f->failed |= !sprag_ode_geom_of(f->geometry, i->geom.id, &i->geom);
+        i->geom.moves = moves;
         f->pairs->unknown += i->geom.kind == ODE_GEOM_UNKNOWN;
-        f->pairs->unknown_geom = i->geom.kind == ODE_GEOM_UNKNOWN ? i->id : f->pairs->unknown_geom;
-        set_side(&i->side, &i->geom, i->id, i->moves);
+        f->pairs->unknown_geom =
+            i->geom.kind == ODE_GEOM_UNKNOWN ? i->geom.id : f->pairs->unknown_geom;
         i->is_read = true;
     }
     const bool shaped = i->geom.kind == ODE_GEOM_SHAPE || i->geom.kind == ODE_GEOM_MESH;
@@ -273,7 +263,7 @@ static void widen(const finder *f, int i)
     memcpy(b, geom->bounds, 6 * sizeof *b);
     if (geom->body && f->motion) {
         ode_motion motion = {0, 0};
-        f->item[i].moves = f->item[i].side.moves = f->motion(f->data, geom->body, &motion);
+        f->item[i].geom.moves = f->motion(f->data, geom->body, &motion);
         any = motion.slack;
         if (motion.turn > 0) {
             const dReal *centre = dBodyGetPosition(geom->body);
@@ -282,19 +272,19 @@ static void widen(const finder *f, int i)
     }
     sprag_box_grow(b, any);
     const double still = b[3];
-    add_reach(f, f->item[i].id, b);
+    add_reach(f, geom->id, b);
     f->item[i].reach = any + (f->reach ? b[3] - still : f->margin / 2);
 }
 
 // ---- pairs
 
 typedef struct triangle {
-    ode_side side;
+    ode_geom side;
     double vertex[3][3], normal[2][3];
     sprag_polytope polytope;
 } triangle;
 
-static const ode_side *triangle_side(finder *f, const item *mesh, int number,
+static const ode_geom *triangle_side(finder *f, const item *mesh, int number,
                                      const double corner[3][3])
 {
     f->crowded |= f->pairs->count - f->begun >= f->spare;
@@ -304,14 +294,14 @@ static const ode_side *triangle_side(finder *f, const item *mesh, int number,
     }
     memcpy(t->vertex, corner, sizeof t->vertex);
     t->polytope = sprag_triangle_make((const double(*)[3])t->vertex, t->normal);
-    set_side(&t->side, &mesh->geom, mesh->id, mesh->moves);
+    t->side = mesh->geom;
     t->side.triangle = number;
     t->side.shape = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = &t->polytope};
     return &t->side;
 }
 
 // a, b: in the order of the items that f->first is about.
-static void add_pair(finder *f, const ode_side *a, const ode_side *b)
+static void add_pair(finder *f, const ode_geom *a, const ode_geom *b)
 {
     ode_pairs *p = f->pairs;
     ode_pair *all = sprag_scratch_widen(f->scratch, p->pair, p->count, &p->room, 16, sizeof *all);
@@ -330,7 +320,7 @@ typedef struct mesh_search {
     finder *f;
     int i, j;              // items; i is the mesh whose triangles are searched
     bool swapped;          // i comes after j in the order that f->first is about
-    const ode_side *other; // of j
+    const ode_geom *other; // of j
 } mesh_search;
 
 // Asks the program's triangle callback, which ODE calls unless the other geom is a mesh too.
@@ -347,7 +337,7 @@ static bool accepts_triangle(const mesh_search *m, int number)
 static void add_triangle(void *data, int number, const double corner[3][3])
 {
     mesh_search *m = data;
-    const ode_side *side =
+    const ode_geom *side =
         accepts_triangle(m, number) ? triangle_side(m->f, &m->f->item[m->i], number, corner) : NULL;
     if (side) {
         add_pair(m->f, m->swapped ? m->other : side, m->swapped ? side : m->other);
@@ -359,7 +349,7 @@ static void add_near(mesh_search *m, double reach)
 {
     finder *f = m->f;
     ode_near near;
-    m->other = &f->item[m->j].side;
+    m->other = &f->item[m->j].geom;
     f->crowded |= !sprag_ode_triangles_near(&f->item[m->i].geom, &f->item[m->j].geom, reach, true,
                                             f->scratch, &near);
     for (int i = 0; i < near.count && !f->crowded; i++) {
@@ -407,7 +397,7 @@ static void add_pairs(finder *f, int i, int j)
     f->begun = f->pairs->count;
     f->crowded = false;
     if (a->geom.kind == ODE_GEOM_SHAPE && b->geom.kind == ODE_GEOM_SHAPE) {
-        add_pair(f, &a->side, &b->side);
+        add_pair(f, &a->geom, &b->geom);
         return;
     }
     if (a->geom.kind == ODE_GEOM_MESH && b->geom.kind == ODE_GEOM_MESH) {
@@ -422,8 +412,8 @@ static void add_pairs(finder *f, int i, int j)
     }
     if (f->crowded) {
         f->pairs->count = f->begun;
-        f->pairs->crowded[1] = f->pairs->crowded[0] ? f->pairs->crowded[1] : b->id;
-        f->pairs->crowded[0] = f->pairs->crowded[0] ? f->pairs->crowded[0] : a->id;
+        f->pairs->crowded[1] = f->pairs->crowded[0] ? f->pairs->crowded[1] : b->geom.id;
+        f->pairs->crowded[0] = f->pairs->crowded[0] ? f->pairs->crowded[0] : a->geom.id;
     }
     f->spare -= f->pairs->count - f->begun;
 }
@@ -527,10 +517,7 @@ sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b
     }
     const bool mesh[2] = {geom[0].kind == ODE_GEOM_MESH, geom[1].kind == ODE_GEOM_MESH};
     for (int i = 0; i < 2; i++) {
-        f.item[i].id = geom[i].named;
         f.item[i].geom = geom[i];
-        f.item[i].moves = false;
-        set_side(&f.item[i].side, &geom[i], geom[i].named, false);
         if (mesh[0] || mesh[1]) {
             sprag_ode_set_bounds(&f.item[i].geom);
             widen(&f, i);

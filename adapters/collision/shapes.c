@@ -145,7 +145,8 @@ static dGeomID inside_transform(dGeomID id, bool *names_itself)
 bool sprag_ode_geom_of(ode_geometry *g, dGeomID id, ode_geom *geom)
 {
     static const sprag_pose still = {{0, 0, 0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}};
-    *geom = (ode_geom){.geom = id, .named = id, .body = dGeomGetBody(id), .pose = still};
+    *geom = (ode_geom){
+        .id = id, .geom = id, .named = id, .body = dGeomGetBody(id), .triangle = -1, .pose = still};
     if (!dGeomIsEnabled(id)) {
         return true;
     }

@@ -38,7 +38,7 @@ static const double sunk = 1e-4;
 
 // A side of a pair on its way.
 typedef struct flyer {
-    ode_side side;                 // at the time t
+    ode_geom side;                 // at the time t
     double t;                      // s
     sprag_pose start;              // of the side, when the step starts
     double centre[3], velocity[6]; // m; m/s, rad/s: of the body, when the step starts
@@ -85,7 +85,7 @@ static const double *velocity_of(dBodyID body, double velocity[6])
     return velocity;
 }
 
-static void set_flyer(flyer *f, const ode_side *side, const double *velocity)
+static void set_flyer(flyer *f, const ode_geom *side, const double *velocity)
 {
     f->side = *side;
     f->start = side->pose;
@@ -106,7 +106,7 @@ static void set_flyer(flyer *f, const ode_side *side, const double *velocity)
 }
 
 // Takes the side to the time t (s).
-static const ode_side *side_at(flyer *f, double t)
+static const ode_geom *side_at(flyer *f, double t)
 {
     sprag_pose *pose = &f->side.pose;
     if (f->t == t) {
@@ -285,8 +285,8 @@ static void put(question *q, const ode_touch *touch)
     const flyer *first = q->flyer[0];
     dContactGeom *to = contact_at(q, q->count++);
     *to = (dContactGeom){.depth = -touch->left,
-                         .g1 = first->side.geom,
-                         .g2 = q->flyer[1]->side.geom,
+                         .g1 = first->side.named,
+                         .g2 = q->flyer[1]->side.named,
                          .side1 = -1,
                          .side2 = -1};
     memcpy(to->pos, touch->lever[0], sizeof touch->lever[0]);
@@ -396,7 +396,7 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
         flyer f[2];
         bool is_mesh = false;
         for (int k = 0; k < 2; k++) {
-            const ode_side *side = pairs.pair[i].side[k];
+            const ode_geom *side = pairs.pair[i].side[k];
             set_flyer(&f[k], side, velocity[k]);
             q.flyer[k] = &f[k];
             is_mesh |= side->triangle >= 0;

@@ -256,7 +256,7 @@ void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
 static bool take_answer(step *s, sprag_pair *pair, const ode_pair *of, dJointID joint)
 {
     ode_pair_answer *answer =
-        sprag_ode_pair_answer_add(&s->answers, of->side[0]->geom, of->side[1]->geom);
+        sprag_ode_pair_answer_add(&s->answers, of->side[0]->named, of->side[1]->named);
     if (!answer) {
         s->failed = true;
         return false;
@@ -321,7 +321,7 @@ static void report_event(void *data, const sprag_event *event)
         reported.body[1] = dJointGetBody(reported.joint, 1);
     }
     for (int side = 0; side < 2 && event->pair >= 0; side++) {
-        reported.geom[side] = g->source[event->pair]->side[side]->geom;
+        reported.geom[side] = g->source[event->pair]->side[side]->named;
         reported.body[side] = g->source[event->pair]->side[side]->body;
     }
     g->s->a->calls.event(g->s->a->calls.data, &reported);

@@ -137,7 +137,7 @@ void step_push(const step *s);          // moves bodies to the end of the step
 // The program's answer for the geoms of a pair; NULL: none yet.
 static inline ode_pair_answer *step_answer_for(const step *s, const ode_pair *pair)
 {
-    return sprag_ode_pair_answer_find(&s->answers, pair->side[0]->geom, pair->side[1]->geom);
+    return sprag_ode_pair_answer_find(&s->answers, pair->side[0]->named, pair->side[1]->named);
 }
 
 bool step_joins_geoms(const dContactGeom *contact);

@@ -25,7 +25,7 @@ static void record_first(const group *g, const long *before)
     }
     for (int i = 0; i < g->frame.pairs && !a->warnings.overlap[0]; i++) {
         for (int side = 0; side < 2 && g->pair[i].began_deep; side++) {
-            a->warnings.overlap[side] = g->source[i]->side[side]->geom;
+            a->warnings.overlap[side] = g->source[i]->side[side]->named;
         }
     }
 }

@@ -50,7 +50,7 @@ bool step_leads(step *s, const members *m, int island)
     return s->leader[island] == island && !s->body[*sorted_of(&m->bodies, island)].frozen;
 }
 
-static void set_collider(sprag_collider *to, const step *s, const ode_side *side)
+static void set_collider(sprag_collider *to, const step *s, const ode_geom *side)
 {
     body_state *b = step_body_of(s, side->body);
     to->shape = side->shape;
@@ -86,7 +86,7 @@ static bool has_other_normal(const step *s, const ode_pair *pair, dJointID joint
         return false;
     }
     double along = dot3(gap.normal, given->normal) / norm3(given->normal);
-    return (given->g1 == pair->side[0]->geom ? along : -along) < frame_same_normal;
+    return (given->g1 == pair->side[0]->named ? along : -along) < frame_same_normal;
 }
 
 static void set_pair(group *g, int i, const ode_pair *source)

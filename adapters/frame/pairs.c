@@ -90,9 +90,9 @@ static bool is_between(dJointID joint, const ode_pair *pair)
 // Triangles alone do not tell the way out of two meshes that overlap.
 static bool has_distance(step *s, const ode_pair *pair)
 {
-    const ode_side *const *side = pair->side;
+    const ode_geom *const *side = pair->side;
     bool meshes = s->a->input.compliant && side[0]->triangle >= 0 && side[1]->triangle >= 0;
-    s->a->warnings.without_distance = meshes ? side[0]->geom : s->a->warnings.without_distance;
+    s->a->warnings.without_distance = meshes ? side[0]->named : s->a->warnings.without_distance;
     return !meshes;
 }
 
@@ -256,7 +256,7 @@ bool step_find_pairs(step *s)
 
 bool step_was_within(const ode_pair *pair, double reach)
 {
-    const ode_side *const *side = pair->side;
+    const ode_geom *const *side = pair->side;
     const sprag_shape *shape[2] = {&side[0]->shape, &side[1]->shape};
     const sprag_pose *pose[2] = {&side[0]->pose, &side[1]->pose};
     const sprag_gap_query query = {reach, 0};

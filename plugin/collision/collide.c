@@ -395,9 +395,9 @@ static const double ROUNDING = 1e-9, GAPS = 0.005;
 
 static bool is_asked_pair(dGeomID a, dGeomID b)
 {
-    const ode_side *const *side = collide_now.asked_pair->side;
-    return (side[0]->id == a && side[1]->id == b) || (side[0]->id == b && side[1]->id == a) ||
-           (side[0]->geom == a && side[1]->geom == b) || (side[0]->geom == b && side[1]->geom == a);
+    const ode_geom *of = collide_now.asked_pair->side[0], *with = collide_now.asked_pair->side[1];
+    return (of->id == a && with->id == b) || (of->id == b && with->id == a) ||
+           (of->named == a && with->named == b) || (of->named == b && with->named == a);
 }
 
 // dGeomTransform is deprecated, but programs use it.

@@ -99,7 +99,7 @@ static bool is_contact_of(dJointID joint, const ode_pair *pair)
         return false;
     }
     const dContactGeom *g = sprag_ode_contact_geom(joint);
-    dGeomID a = pair->side[0]->geom, b = pair->side[1]->geom;
+    dGeomID a = pair->side[0]->named, b = pair->side[1]->named;
     return (g->g1 == a && g->g2 == b) || (g->g1 == b && g->g2 == a);
 }
 

@@ -29,8 +29,8 @@ _Static_assert((int)SPRAG_ESS_REASONS == (int)SPRAG_COMPLIANT_REASONS &&
 static void add_distant_pair(void *data, const ode_pair *pair, double gap)
 {
     frame_state *frame = ((world_state *)data)->frame;
-    const ode_side *const *side = pair->side;
-    sprag_ode_set_add(&frame->distant, sprag_ode_pair_key(side[0]->geom, side[1]->geom, NULL));
+    const ode_geom *const *side = pair->side;
+    sprag_ode_set_add(&frame->distant, sprag_ode_pair_key(side[0]->named, side[1]->named, NULL));
     frame->farthest_distant = fmax(frame->farthest_distant, gap);
 }
 

@@ -27,7 +27,7 @@ enum { PAIRS = 64, ROUNDS = 201, CONTACTS = 8, WAYS = 4, BALL = 60 };
 
 typedef struct scene {
     dGeomID geom[PAIRS][2];  // for ODE, at its gap
-    ode_side side[PAIRS][2]; // for ours
+    ode_geom side[PAIRS][2]; // for ours
     ode_pair pair[PAIRS];
     sprag_pair_memory memory[PAIRS];
     sprag_gap_query query;
@@ -155,17 +155,14 @@ static dGeomID make(kind k)
 
 static ode_geometry *geometry;
 
-static void read_side(dGeomID id, ode_side *side)
+static void read_side(dGeomID id, ode_geom *side)
 {
-    ode_geom geom;
-    if (!sprag_ode_geom_of(geometry, id, &geom)) {
+    if (!sprag_ode_geom_of(geometry, id, side)) {
         exit(EXIT_FAILURE);
     }
-    *side =
-        (ode_side){.geom = id, .triangle = -1, .shape = geom.shape, .pose = geom.pose, .id = id};
 }
 
-static ode_pair look(const dGeomID geom[2], ode_side side[2])
+static ode_pair look(const dGeomID geom[2], ode_geom side[2])
 {
     read_side(geom[0], &side[0]);
     read_side(geom[1], &side[1]);
@@ -177,7 +174,7 @@ static void move_to(const dGeomID geom[2], double gap)
 {
     const sprag_gap_query any = {INFINITY, 0};
     for (int i = 0; i < 100; i++) {
-        ode_side side[2];
+        ode_geom side[2];
         ode_pair pair = look(geom, side);
         sprag_gap found;
         sprag_ode_gap(&pair, &any, &found, NULL);

@@ -61,7 +61,7 @@ static int found(dGeomID a, dGeomID b)
 {
     int count = 0;
     for (int i = 0; i < pairs.count; i++) {
-        dGeomID g0 = pairs.pair[i].side[0]->geom, g1 = pairs.pair[i].side[1]->geom;
+        dGeomID g0 = pairs.pair[i].side[0]->named, g1 = pairs.pair[i].side[1]->named;
         count += (g0 == a && g1 == b) || (g0 == b && g1 == a);
     }
     return count;
@@ -201,7 +201,7 @@ START_TEST(pairs_are_those_that_ode_collides)
             ck_assert_int_eq(found(met[i][0], met[i][1]), 1);
         }
         for (int i = 0; i < pairs.count; i++) {
-            dGeomID a = pairs.pair[i].side[0]->geom, b = pairs.pair[i].side[1]->geom;
+            dGeomID a = pairs.pair[i].side[0]->named, b = pairs.pair[i].side[1]->named;
             ck_assert(dGeomIsEnabled(a) && dGeomIsEnabled(b));
             ck_assert(dGeomGetBody(a) || dGeomGetBody(b));
             ck_assert((dGeomGetCategoryBits(a) & dGeomGetCollideBits(b)) ||
@@ -252,7 +252,7 @@ START_TEST(pairs_are_those_that_are_wanted)
     find(0.1);
     int wanted = 0, asked = 0, all = pairs.count;
     for (int i = 0; i < all; i++) {
-        const ode_side *const *side = pairs.pair[i].side;
+        const ode_geom *const *side = pairs.pair[i].side;
         int before = 0;
         wanted += is_even(&before, side[0]->id, side[1]->id);
     }
@@ -266,7 +266,7 @@ START_TEST(pairs_are_those_that_are_wanted)
     ck_assert_int_gt(all, wanted + 20);
     ck_assert_int_ge(asked, 40);
     for (int i = 0; i < pairs.count; i++) {
-        const ode_side *const *side = pairs.pair[i].side;
+        const ode_geom *const *side = pairs.pair[i].side;
         ck_assert(is_even(&asked, side[0]->id, side[1]->id));
     }
     int apart = 0;
@@ -472,7 +472,7 @@ START_TEST(meshes_push_out_of_their_front)
         sprag_gap gap;
         ck_assert_int_eq(sprag_ode_gap(&pairs.pair[i], &query, &gap, NULL), SPRAG_OK);
         if (gap.distance < 0) {
-            bool first = pairs.pair[i].side[0]->geom == ball;
+            bool first = pairs.pair[i].side[0]->named == ball;
             ck_assert_double_eq_tol(gap.normal[2], first ? 1 : -1, 1e-15);
             ck_assert_double_eq_tol(gap.distance, -0.35, 1e-15);
             up++;
@@ -680,8 +680,8 @@ START_TEST(pairs_are_remembered)
     find(1);
     for (int i = 0; i < pairs.count; i++) {
         ode_pair *p = &pairs.pair[i];
-        if ((p->side[0]->geom == a && p->side[1]->geom == b) ||
-            (p->side[0]->geom == b && p->side[1]->geom == a)) {
+        if ((p->side[0]->named == a && p->side[1]->named == b) ||
+            (p->side[0]->named == b && p->side[1]->named == a)) {
             ck_assert_mem_eq(&p->memory->gap, &before, sizeof before);
         } else {
             ck_assert_int_eq(p->memory->gap.count, 0);
@@ -696,7 +696,7 @@ static dReal bump(void *data, int x, int z)
     return 0.1 * sin(0.9 * x) * cos(1.3 * z);
 }
 
-static int triangle_of(const ode_side *const side[2])
+static int triangle_of(const ode_geom *const side[2])
 {
     return side[0]->triangle >= 0 ? side[0]->triangle : side[1]->triangle;
 }
@@ -722,7 +722,7 @@ START_TEST(triangles_within_the_margin_are_pairs)
         find(100);
         ck_assert_int_eq(pairs.count, TRIANGLES);
         for (int k = 0; k < pairs.count; k++) {
-            const ode_side *const *side = pairs.pair[k].side;
+            const ode_geom *const *side = pairs.pair[k].side;
             sprag_gap gap;
             ck_assert_int_eq(sprag_ode_gap(&pairs.pair[k], &query, &gap, NULL), SPRAG_OK);
             is_near[triangle_of(side)] = gap.distance <= margin;
@@ -730,7 +730,7 @@ START_TEST(triangles_within_the_margin_are_pairs)
         find(margin);
         listed += pairs.count;
         for (int k = 0; k < pairs.count; k++) {
-            const ode_side *const *side = pairs.pair[k].side;
+            const ode_geom *const *side = pairs.pair[k].side;
             is_pair[triangle_of(side)] = true;
         }
         for (int k = 0; k < TRIANGLES; k++) {
