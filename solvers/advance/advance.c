@@ -42,7 +42,6 @@ static void take_scratch(advance_run *run)
     run->middles.kick = SPRAG_TAKE(scratch, frame->bodies, *run->middles.kick);
     run->middles.ratio = SPRAG_TAKE(scratch, frame->bodies, double);
     run->work.moved = SPRAG_TAKE(scratch, frame->bodies, bool);
-    run->rows.given_force = SPRAG_TAKE(scratch, frame->contacts, *run->rows.given_force);
     advance_take_energy(run);
 }
 
@@ -60,6 +59,7 @@ static void set_pairs(advance_run *run)
         advance_near *near = &run->near[i];
         for (int side = 0; side < 2; side++) {
             const sprag_collider *c = &frame->collider[pair->collider[side]];
+            near->body[side] = c->body;
             near->carried[side] = advance_carried(run, c);
             near->shape[side] = &c->shape;
             near->pose[side] = &run->pose[pair->collider[side]];

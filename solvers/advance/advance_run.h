@@ -29,6 +29,7 @@ typedef enum advance_friction { // of a pair, in an attempt's solve; by friction
 // A pair.
 typedef struct advance_near {
     // by advance_open:
+    int body[2];                 // of its shapes, or SPRAG_STATIC
     sprag_carried carried[2];    // shapes on their bodies' motions
     const sprag_shape *shape[2]; // the same shapes
     const sprag_pose *pose[2];   // now; of the run
@@ -81,11 +82,11 @@ typedef struct advance_points {
     long added;      // points made in the frame so far
 } advance_points;
 
-// Joint rows and given contacts with the forces of the last solve.
+// Joint rows and given contacts with the forces of the last solve, in its scratch.
 typedef struct advance_rows {
     const sprag_row *row; // of the caller; asked for at the start of each sub-step
-    int count, room;
-    double *force;            // N, N m, room
+    int count;
+    double *force;            // N, N m
     double (*given_force)[6]; // N, N m, of the frame's contacts, as sprag_solution's
 } advance_rows;
 
@@ -223,11 +224,6 @@ static inline bool advance_is_centred_ball(const sprag_carried *carried)
 {
     const double *at = carried->mount.position;
     return carried->shape->kind == SPRAG_SPHERE && at[0] == 0 && at[1] == 0 && at[2] == 0;
-}
-
-static inline int advance_body_of(const advance_run *run, int pair, int side)
-{
-    return run->frame->collider[run->frame->pair[pair].collider[side]].body;
 }
 
 // Does no force move it?

@@ -101,7 +101,7 @@ static void scale(advance_run *run, int body, double part, bool *moved)
 static bool slow_pair(advance_run *run, int pair, bool *moved)
 {
     const double part = advance_time_share * run->near[pair].certificate.time / run->attempt.length;
-    const int body[2] = {advance_body_of(run, pair, 0), advance_body_of(run, pair, 1)};
+    const int *body = run->near[pair].body;
     const bool joined = body[0] != SPRAG_STATIC && body[1] != SPRAG_STATIC &&
                         run->assembly[body[0]] == run->assembly[body[1]];
     bool slower = false;

@@ -51,8 +51,7 @@ static void connect(advance_run *run, const int body[2], bool driven)
 
 static void connect_pair(advance_run *run, int pair)
 {
-    const int body[2] = {advance_body_of(run, pair, 0), advance_body_of(run, pair, 1)};
-    connect(run, body, drives(&run->frame->pair[pair].surface));
+    connect(run, run->near[pair].body, drives(&run->frame->pair[pair].surface));
 }
 
 static void set_clusters(advance_run *run)

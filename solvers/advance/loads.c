@@ -213,8 +213,7 @@ static double driven_rate(const advance_run *run)
         const int pair = run->points.point[i].pair;
         const advance_near *near = &run->near[pair];
         for (int side = 0; side < 2; side++) {
-            const int body = advance_body_of(run, pair, side),
-                      other = advance_body_of(run, pair, !side);
+            const int body = near->body[side], other = near->body[!side];
             if (near->radius[!side] > 0 && body != SPRAG_STATIC &&
                 !(run->frame->body[other].mass > 0) &&
                 !advance_is_centred_ball(&near->carried[side])) {

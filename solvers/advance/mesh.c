@@ -247,7 +247,7 @@ static bool are_many(const advance_run *run)
     int *points = SPRAG_TAKE(run->solving, run->frame->bodies, int), most = 0;
     for (int i = 0; i < run->points.count && points; i++) {
         for (int side = 0; side < 2; side++) {
-            const int body = advance_body_of(run, run->points.point[i].pair, side);
+            const int body = run->near[run->points.point[i].pair].body[side];
             const int count = body == SPRAG_STATIC ? 0 : ++points[body];
             most = count > most ? count : most;
         }

@@ -22,12 +22,6 @@ static void mark(const advance_run *run, const int body[2], bool value, bool *as
     }
 }
 
-static void mark_pair(const advance_run *run, int pair, bool value, bool *assemblies)
-{
-    const int body[2] = {advance_body_of(run, pair, 0), advance_body_of(run, pair, 1)};
-    mark(run, body, value, assemblies);
-}
-
 // A motor may connect assemblies of which one hangs: neither hangs then. Its impulse would act for
 // one time on one of them, and for another time on the other.
 static void mark_connected(const advance_run *run, bool *hangs)
@@ -59,7 +53,7 @@ static bool find_hanging(const advance_run *run, bool *hangs)
     }
     for (int i = 0; i < run->points.closed; i++) {
         if (run->near[run->points.point[i].pair].active) {
-            mark_pair(run, run->points.point[i].pair, false, hangs);
+            mark(run, run->near[run->points.point[i].pair].body, false, hangs);
         }
     }
     for (int i = 0; i < frame->contacts; i++) {
@@ -140,7 +134,7 @@ static void set_ratios(advance_run *run, advance_problem *p, bool *hangs)
 {
     for (int i = 0; i < run->points.count; i++) {
         if (advance_point_approach(run, p, i) > -advance_touching_speed) {
-            mark_pair(run, run->points.point[i].pair, false, hangs);
+            mark(run, run->near[run->points.point[i].pair].body, false, hangs);
         }
     }
     for (int i = 0; i < run->rows.count; i++) {
@@ -219,7 +213,7 @@ static void keep_whole(advance_run *run)
     memset(loaded, 0, (size_t)run->frame->bodies * sizeof *loaded);
     for (int i = 0; i < run->points.count; i++) {
         if (run->points.point[i].normal_force > 0) {
-            mark_pair(run, run->points.point[i].pair, true, loaded);
+            mark(run, run->near[run->points.point[i].pair].body, true, loaded);
         }
     }
     for (int i = 0; i < run->frame->bodies; i++) {
@@ -239,8 +233,6 @@ void advance_keep_middles(advance_run *run, const advance_problem *p)
         }
     }
     for (int i = 0; i < run->rows.count; i++) {
-        const double impact = p->impact.acts ? p->impact.row_force[i] : 0;
-        const double force = run->rows.force[i] - impact;
-        run->rows.force[i] = impact + force / ratio_of(run, &run->rows.row[i]);
+        run->rows.force[i] /= ratio_of(run, &run->rows.row[i]);
     }
 }

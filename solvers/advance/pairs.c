@@ -375,8 +375,9 @@ static void certify_pair(advance_run *run, int pair, double horizon)
 
 static bool has_moved(const advance_run *run, int pair, const bool *moved)
 {
-    const int a = advance_body_of(run, pair, 0), b = advance_body_of(run, pair, 1);
-    return (a != SPRAG_STATIC && moved[a]) || (b != SPRAG_STATIC && moved[b]);
+    const int *body = run->near[pair].body;
+    return (body[0] != SPRAG_STATIC && moved[body[0]]) ||
+           (body[1] != SPRAG_STATIC && moved[body[1]]);
 }
 
 void advance_certify(advance_run *run, double horizon, const bool *moved, bool blocking)

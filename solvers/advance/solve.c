@@ -101,19 +101,8 @@ static void keep_solution(advance_run *run, const advance_problem *p)
     run->attempt.has_guess = !run->attempt.failed;
     memcpy(run->attempt.velocity, p->solution.velocity,
            (size_t)run->frame->bodies * sizeof *run->attempt.velocity);
-    if (run->rows.count) {
-        memcpy(run->rows.force, p->solution.row_force, (size_t)run->rows.count * sizeof(double));
-    }
-    if (given) {
-        memcpy(run->rows.given_force, p->solution.contact_force,
-               (size_t)given * sizeof *run->rows.given_force);
-    }
-    for (int i = 0; i < run->rows.count && p->impact.acts; i++) {
-        run->rows.force[i] += p->impact.row_force[i];
-    }
-    for (int i = 0; i < given && p->impact.acts; i++) {
-        add_scaled(run->rows.given_force[i], 1, p->impact.given_force[i], 6);
-    }
+    run->rows.force = p->solution.row_force;
+    run->rows.given_force = p->solution.contact_force;
     for (int i = 0; i < run->points.count; i++) {
         advance_point *point = &run->points.point[i];
         const sprag_contact *contact = &p->contact[given + i];
@@ -128,6 +117,16 @@ static void keep_solution(advance_run *run, const advance_problem *p)
         point->approach = -dot3(contact->frame[0], before);
         point->slip[0] = slip_of(contact, before);
         point->slip[1] = slip_of(contact, after);
+    }
+}
+
+static void add_impacts(advance_run *run, const advance_problem *p)
+{
+    for (int i = 0; i < run->rows.count && p->impact.acts; i++) {
+        run->rows.force[i] += p->impact.row_force[i];
+    }
+    for (int i = 0; i < run->frame->contacts && p->impact.acts; i++) {
+        add_scaled(run->rows.given_force[i], 1, p->impact.given_force[i], 6);
     }
 }
 
@@ -293,6 +292,7 @@ void advance_solve(advance_run *run, double step)
     advance_set_flight(run, &p);
     turn_with_axes(run);
     advance_keep_middles(run, &p);
+    add_impacts(run, &p);
     if (run->calls->disturb) {
         run->calls->disturb(run->calls->data, run->frame->bodies, run->attempt.velocity);
     }

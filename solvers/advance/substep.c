@@ -21,7 +21,7 @@ void advance_keep_forces(advance_run *run)
     for (int i = 0; i < run->points.count; i++) {
         const advance_point *point = &run->points.point[i];
         sprag_pair *pair = &run->frame->pair[point->pair];
-        const sprag_mover *body = &run->frame->body[advance_body_of(run, point->pair, 0)];
+        const sprag_mover *body = &run->frame->body[run->near[point->pair].body[0]];
         run->near[point->pair].active |= point->normal_force > 0;
         sprag_pair_add_impulse(pair, (const double(*)[6])point->wrench, run->attempt.length);
         sprag_pair_add_impulse(pair, (const double(*)[6])point->impact, run->attempt.length);
@@ -160,10 +160,6 @@ void advance_look(advance_run *run, double longest)
     }
     set_assemblies(run);
     advance_find_loads(run);
-    if (run->rows.count > run->rows.room) {
-        run->rows.force = SPRAG_TAKE(run->scratch, run->rows.count, double);
-        run->rows.room = run->rows.count;
-    }
     const double left = run->work_left;
     advance_scan(run, longest);
     run->look_work = left - run->work_left;
