@@ -418,29 +418,14 @@ static void set_certificate(const sprag_approach *a, const sprag_plane *plane, d
 
 // ---- the certificate
 
-static double sum_of(const sprag_carried *carried)
-{
-    double sum = 0;
-    for (int i = 0; i < 9; i++) {
-        sum += carried->mount.rotation[i] + (i < 3 ? carried->mount.position[i] : 0);
-    }
-    for (int i = 0; carried->motion && i < 9; i++) {
-        const sprag_motion *m = carried->motion;
-        sum +=
-            m->pose.rotation[i] + (i < 3 ? m->pose.position[i] : 0) + (i < 6 ? m->velocity[i] : 0);
-    }
-    return sum;
-}
-
 static bool is_valid(const sprag_carried pair[2], const sprag_gap *gap, double level,
                      double horizon)
 {
-    double sum = sum_of(&pair[0]) + sum_of(&pair[1]) + level + horizon + gap->distance, turn = 0;
+    double sum = level + horizon + gap->distance, turn = 0;
     for (int b = 0; b < 2; b++) {
-        turn += pair[b].motion ? norm3(pair[b].motion->velocity + 3) * horizon : 0;
-        if (!gap->beyond) {
-            sum += dot3(gap->point[b], gap->point[b]);
-        }
+        const double *v = pair[b].motion ? pair[b].motion->velocity : NULL;
+        turn += v ? norm3(v + 3) * horizon : 0;
+        sum += (v ? dot6(v, v) : 0) + (gap->beyond ? 0 : dot3(gap->point[b], gap->point[b]));
     }
     double length = norm3(gap->normal);
     return isfinite(sum) && isfinite(turn) && turn < SPRAG_TOI_TURN_MAX && horizon >= 0 &&

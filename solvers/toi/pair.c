@@ -23,13 +23,10 @@ int sprag_insert(double *key, int *count, int most, double value, void *entry, s
 
 void sprag_turned(const double w[3], double t, const double a[3], double out[3])
 {
-    double rate = norm3(w), half = rate > 0 ? sin(rate * t / 2) / rate : 0;
-    double sine = rate > 0 ? sin(rate * t) / rate : 0, wa[3], wwa[3];
-    cross3(w, a, wa);
-    cross3(w, wa, wwa);
-    for (int k = 0; k < 3; k++) {
-        out[k] = a[k] + sine * wa[k] + 2 * half * half * wwa[k];
-    }
+    const double turn[3] = {t * w[0], t * w[1], t * w[2]};
+    double R[9];
+    sprag_exponential(turn, R);
+    mul33(R, a, out);
 }
 
 sprag_result sprag_carried_gap(const sprag_carried pair[2], double t, double reach, sprag_gap *gap)

@@ -27,7 +27,7 @@ static void normal_seen_by(const sprag_approach *a, const sprag_plane *plane, co
     sprag_series3 world;
     sprag_turning_set(of, from, &turning);
     sprag_turning_apply(&turning, n, &world);
-    int terms = turning.constant ? 1 : SPRAG_TERMS;
+    int terms = turning.terms == 0 ? 1 : SPRAG_TERMS;
     memset(m, 0, sizeof *m);
     for (int k = 0; k < terms; k++) {
         mul33_transposed(side->now.rotation, world.c[k], m->c[k]);

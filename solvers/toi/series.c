@@ -8,14 +8,15 @@ void sprag_turning_set(const double of[3], const double seen_from[3], sprag_turn
     memcpy(turning->of, of, sizeof turning->of);
     subtract3(of, seen_from, turning->rate[0]);
     turning->length[0] = norm3(turning->rate[0]);
-    turning->constant = turning->length[0] == 0;
-    for (int k = 1; k < SPRAG_TERMS && !turning->constant; k++) {
+    int k = 0;
+    while (turning->length[k] != 0 && ++k < SPRAG_TERMS) {
         cross3(turning->rate[k - 1], seen_from, turning->rate[k]);
         for (int i = 0; i < 3; i++) {
             turning->rate[k][i] /= k;
         }
         turning->length[k] = norm3(turning->rate[k]);
     }
+    turning->terms = k;
 }
 
 // Bound of the coefficient after the last one at any time. The first coefficient is |O x a(t)|; in
@@ -31,7 +32,7 @@ static double remainder_of(const sprag_turning *turning, const double a[3])
     bound[1] = fmin(first, length[0] * bound[0]);
     for (int k = 1; k < SPRAG_TERMS; k++) {
         double sum = 0;
-        for (int j = 0; j <= k; j++) {
+        for (int j = 0; j <= k && j < turning->terms; j++) {
             sum += length[j] * bound[k - j];
         }
         bound[k + 1] = sum / (k + 1);
@@ -43,53 +44,31 @@ void sprag_turning_apply(const sprag_turning *turning, const double a[3], sprag_
 {
     memset(m, 0, sizeof *m);
     memcpy(m->c[0], a, sizeof m->c[0]);
-    if (turning->constant) {
+    if (turning->terms == 0) {
         return;
     }
     for (int k = 0; k + 1 < SPRAG_TERMS; k++) {
-        for (int j = 0; j <= k; j++) {
+        for (int j = 0; j <= k && j < turning->terms; j++) {
             double part[3];
-            if (turning->length[j] > 0) {
-                cross3(turning->rate[j], m->c[k - j], part);
-                add_scaled(m->c[k + 1], 1.0 / (k + 1), part, 3);
-            }
+            cross3(turning->rate[j], m->c[k - j], part);
+            add_scaled(m->c[k + 1], 1.0 / (k + 1), part, 3);
         }
     }
     m->remainder = remainder_of(turning, a);
 }
 
-// y^(k) = W^k (d + u v) + k W^(k-1) v with W = -w x
 void sprag_series_line(const double d[3], const double v[3], const double w[3], sprag_series3 *y)
 {
-    double past_d[3], past_v[3], next[3], angle = norm3(w);
-    memset(y, 0, sizeof *y);
-    memcpy(y->c[0], d, sizeof y->c[0]);
-    memcpy(y->c[1], v, sizeof y->c[1]);
-    if (angle == 0) {
-        return;
+    static const double still[3] = {0};
+    sprag_turning seen;
+    sprag_series3 way;
+    sprag_turning_set(still, w, &seen);
+    sprag_turning_apply(&seen, d, y);
+    sprag_turning_apply(&seen, v, &way); // times u
+    for (int k = 1; k < SPRAG_TERMS; k++) {
+        add_scaled(y->c[k], 1, way.c[k - 1], 3);
     }
-    memcpy(past_d, d, sizeof past_d);
-    memcpy(past_v, v, sizeof past_v);
-    cross3(past_d, w, next);
-    double across_d = norm3(next);
-    cross3(past_v, w, next);
-    double across_v = norm3(next);
-    for (int k = 1; k < SPRAG_TERMS; k++) { // here past_d = W^(k-1) d / (k-1)!
-        if (k > 1) {
-            add_scaled(y->c[k], 1, past_v, 3);
-        }
-        cross3(past_d, w, next);
-        for (int i = 0; i < 3; i++) {
-            past_d[i] = next[i] / k;
-        }
-        cross3(past_v, w, next);
-        for (int i = 0; i < 3; i++) {
-            past_v[i] = next[i] / k;
-        }
-        add_scaled(y->c[k], 1, past_d, 3);
-    }
-    double cube = angle * angle * angle;
-    y->remainder = cube * angle / 120 * (across_d + across_v) + cube / 24 * across_v;
+    y->remainder += norm3(way.c[SPRAG_TERMS - 1]) + way.remainder;
 }
 
 void sprag_series_multiply(const sprag_series *f, const sprag_series *g, sprag_series *fg)
