@@ -24,17 +24,16 @@ const sprag_polytope *sprag_ode_polytope_of(ode_geometry *g, dGeomID id)
     for (int i = 0; i < faces; i++) {
         loops += 1 + (int)c->polygons[loops];
     }
-    uint64_t content =
-        sprag_ode_hash_bytes(c->point_count, c->points, 3 * sizeof(dReal) * c->point_count);
+    uint64_t content = sprag_ode_hash_bytes(0, c, sizeof *c);
+    content = sprag_ode_hash_bytes(content, c->points, 3 * sizeof(dReal) * c->point_count);
     content = sprag_ode_hash_bytes(content, c->polygons, sizeof(unsigned) * (size_t)loops);
-    content = sprag_ode_hash_bytes(content, &c->polygons, sizeof c->polygons);
     ode_kept *kept = sprag_ode_keep(g, id);
     ode_hull *h = kept ? &kept->hull : NULL;
-    if (h && kept->content == content && h->polytope.vertex == vertex) {
-        return &h->polytope;
-    }
     if (!h) {
         return NULL;
+    }
+    if (kept->content == content) {
+        return &h->polytope;
     }
     kept->content = 0;
     if (!make_room(h, faces)) {
