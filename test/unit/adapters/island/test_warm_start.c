@@ -188,11 +188,33 @@ START_TEST(remembers_many)
 }
 END_TEST
 
+// A pair with more than 64 contacts, as two meshes have, starts without a guess: one contact would
+// be compared with all of them.
+START_TEST(forgets_pairs_of_very_many)
+{
+    touching t = open_touching();
+    dGeomID a = dCreateSphere(0, 1), b = dCreateSphere(0, 1);
+    for (int many = 64; many < 66; many++) {
+        ode_warm_start *memory = sprag_ode_warm_start_make();
+        for (int i = 0; i < many; i++) {
+            remember(memory, contact_at(&t, a, b, i), 1);
+        }
+        sprag_ode_warm_start_next_step(memory);
+        ck_assert_double_eq_tol(recall(memory, contact_at(&t, a, b, 0)), many == 64 ? 64 : -1,
+                                1e-12);
+        sprag_ode_warm_start_free(memory);
+    }
+    dGeomDestroy(a);
+    dGeomDestroy(b);
+    dWorldDestroy(t.world);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("warm_start");
     ADD_TESTS_WITH(suite, "all", setup, dCloseODE, {remembers_by_pair, 1},
                    {forces_of_a_pair_go_to_the_nearest, 1}, {remembers_all_parts_of_a_pair, 1},
-                   {remembers_rows, 1}, {remembers_many, 1});
+                   {remembers_rows, 1}, {remembers_many, 1}, {forgets_pairs_of_very_many, 1});
     return run_suite(suite);
 }
