@@ -151,7 +151,8 @@ static void hull_crosses(const double b[DEGREE + 1], double *first, double *last
     }
 }
 
-static double positive_until(const double b[DEGREE + 1], double from, double to, int depth)
+// Each call halves the interval, or more.
+static double positive_until(const double b[DEGREE + 1], double from, double to)
 {
     double least = b[0], x, last, left[DEGREE + 1], right[DEGREE + 1];
     for (int i = 1; i <= DEGREE; i++) {
@@ -162,8 +163,7 @@ static double positive_until(const double b[DEGREE + 1], double from, double to,
     }
     hull_crosses(b, &x, &last);
     double reached = from + x * (to - from);
-    if (!(b[0] > 0) || depth == 0 ||
-        to - from < SPRAG_SERIES_FINEST + SPRAG_SERIES_RELATIVE * from) {
+    if (!(b[0] > 0) || to - from < SPRAG_SERIES_FINEST + SPRAG_SERIES_RELATIVE * from) {
         return b[0] > 0 ? reached : from;
     }
     if (b[DEGREE] < 0 && last - x < 0.5) { // the first zero is between
@@ -172,16 +172,16 @@ static double positive_until(const double b[DEGREE + 1], double from, double to,
             split(right, (last - x) / (1 - x), left, right);
             memcpy(right, left, sizeof left);
         }
-        return positive_until(right, reached, from + last * (to - from), depth - 1);
+        return positive_until(right, reached, from + last * (to - from));
     }
     if (x > 0.5) {
         split(b, x, left, right);
-        return positive_until(right, reached, to, depth - 1);
+        return positive_until(right, reached, to);
     }
     double middle = from + (to - from) / 2;
     split(b, 0.5, left, right);
-    reached = positive_until(left, from, middle, depth - 1);
-    return reached < middle ? reached : positive_until(right, middle, to, depth - 1);
+    reached = positive_until(left, from, middle);
+    return reached < middle ? reached : positive_until(right, middle, to);
 }
 
 double sprag_series_positive(const sprag_series *f, double until)
@@ -208,5 +208,5 @@ double sprag_series_positive(const sprag_series *f, double until)
         }
     }
     // The control points may be wrong by a few units in the last place of the largest term.
-    return positive_until(a, 0, until, SPRAG_SERIES_HALVINGS);
+    return positive_until(a, 0, until);
 }

@@ -101,10 +101,9 @@ enum { SPRAG_TOI_CROSSING_EXPANSIONS = 4 };
 // of the remainder get poor.
 #define SPRAG_SERIES_ROOT 0.25
 
-// Parts of the interval [0, 1]: zeros of series are found to FINEST plus RELATIVE times the zero,
-// in at most HALVINGS subdivisions. Larger: shorter times; smaller: rounding decides.
+// Parts of the interval [0, 1]: zeros of series are found to FINEST plus RELATIVE times the zero.
+// Larger: shorter times; smaller: rounding decides.
 #define SPRAG_SERIES_FINEST 1e-15
 #define SPRAG_SERIES_RELATIVE 1e-13
-enum { SPRAG_SERIES_HALVINGS = 60 };
 
 #endif
