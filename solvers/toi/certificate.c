@@ -11,13 +11,13 @@ typedef struct candidates {
     sprag_plane plane[SPRAG_TOI_PLANES]; // the best first
     double worth[SPRAG_TOI_PLANES];      // cosine of the normal with that of the gap, preferences
 } candidates;
+_Static_assert(2 * (SPRAG_TOI_FACES + 1) + 1 <= SPRAG_TOI_PLANES, "room for all candidates");
 
 static void add_candidate(candidates *c, const sprag_plane *plane, double worth)
 {
-    int at = sprag_insert(c->worth, &c->count, SPRAG_TOI_PLANES, worth, c->plane, sizeof *c->plane);
-    if (at < SPRAG_TOI_PLANES) {
-        c->plane[at] = *plane;
-    }
+    const int at =
+        sprag_insert(c->worth, &c->count, SPRAG_TOI_PLANES, worth, c->plane, sizeof *c->plane);
+    c->plane[at] = *plane;
 }
 
 // The point r of one side that reaches farthest towards the other one along a normal, at t = 0.
@@ -192,8 +192,7 @@ static bool closes_at(const sprag_approach *a, double t)
 {
     double after = fmin(t * (1 + SPRAG_TOI_SOON) + SPRAG_TOI_SOON_LEAST * a->horizon, a->horizon);
     sprag_gap gap;
-    return sprag_carried_gap(a->pair, after, a->level, &gap) == SPRAG_OK && !gap.beyond &&
-           gap.distance < a->level;
+    return sprag_carried_gap(a->pair, after, a->level, &gap) == SPRAG_OK && gap.distance < a->level;
 }
 
 typedef struct ranking { // planes that have been followed
@@ -315,7 +314,7 @@ static bool is_far(const sprag_approach *a, const double normal_found[3], double
     for (int b = 0; b < 2; b++) {
         closing -= (b ? -1 : 1) * dot3(normal, a->side[b].motion.velocity);
     }
-    if (!(room > a->horizon * closing) || !(room > 0)) {
+    if (!(room > a->horizon * closing)) {
         return false;
     }
     for (int b = 0; b < 2; b++) {
@@ -394,11 +393,8 @@ static double lowest_height(const sprag_approach *a, const sprag_plane *plane, d
         }
     }
     if (at > 0 && at < SAMPLES) {
-        double bend = h[at + 1] - 2 * h[at] + h[at - 1];
-        double off = bend > 0 ? (h[at - 1] - h[at + 1]) / (2 * bend) : 0;
-        if (fabs(off) <= 1) {
-            least = fmin(least, blocking_at(a, plane, from + (at + off) * step).height);
-        }
+        double bend = h[at + 1] - 2 * h[at] + h[at - 1], off = (h[at - 1] - h[at + 1]) / (2 * bend);
+        least = fmin(least, blocking_at(a, plane, from + (at + off) * step).height);
     }
     return least;
 }
@@ -425,11 +421,11 @@ static bool is_valid(const sprag_carried pair[2], const sprag_gap *gap, double l
     for (int b = 0; b < 2; b++) {
         const double *v = pair[b].motion ? pair[b].motion->velocity : NULL;
         turn += v ? norm3(v + 3) * horizon : 0;
-        sum += (v ? dot6(v, v) : 0) + (gap->beyond ? 0 : dot3(gap->point[b], gap->point[b]));
+        sum += (v ? dot6(v, v) : 0) + dot3(gap->point[b], gap->point[b]);
     }
     double length = norm3(gap->normal);
-    return isfinite(sum) && isfinite(turn) && turn < SPRAG_TOI_TURN_MAX && horizon >= 0 &&
-           level >= 0 && fabs(length - 1) < SPRAG_TOI_UNIT && gap->distance >= level &&
+    return isfinite(sum) && turn < SPRAG_TOI_TURN_MAX && horizon >= 0 && level >= 0 &&
+           fabs(length - 1) < SPRAG_TOI_UNIT && gap->distance >= level &&
            !(pair[0].shape->kind == SPRAG_PLANE && pair[1].shape->kind == SPRAG_PLANE);
 }
 
@@ -437,7 +433,7 @@ static void set_approach(const sprag_carried pair[2], const sprag_gap *gap, doub
                          double horizon, sprag_approach *a)
 {
     for (int b = 0; b < 2; b++) {
-        sprag_side_make(&pair[b], gap->beyond ? NULL : gap->point[b], horizon, &a->side[b]);
+        sprag_side_make(&pair[b], gap->point[b], horizon, &a->side[b]);
     }
     a->pair = pair;
     a->level = level + fmin(SPRAG_TOI_MARGIN * level, (gap->distance - level) / 2);
@@ -484,7 +480,7 @@ void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, dou
         if (!far && !(i == 0 && follow_kept(&a, &certificate->plane, &plane))) {
             best_plane(&a, seen.normal, &plane);
         }
-        if (!far && (i == 0 || plane.time > 0)) {
+        if (!far) {
             keep_plane(&a, &plane, &certificate->plane);
         }
         expansions += a.expansions;
@@ -495,14 +491,10 @@ void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, dou
             certificate->height = gap->distance;
             certificate->lowest = level;
             memcpy(certificate->normal, gap->normal, sizeof certificate->normal);
-            if (!gap->beyond) {
-                memcpy(certificate->point, gap->point[0], sizeof certificate->point);
-            }
+            memcpy(certificate->point, gap->point[0], sizeof certificate->point);
             return;
         }
-        if (i == 0 || plane.time > 0) {
-            set_certificate(&a, &plane, passed, horizon, certificate);
-        }
+        set_certificate(&a, &plane, passed, horizon, certificate);
         passed += plane.time;
         certificate->time = passed;
         if (!(plane.time > SPRAG_TOI_PROGRESS * horizon) ||

@@ -33,11 +33,11 @@ typedef struct sprag_certificate {
 } sprag_certificate;
 
 // Bound of the time of impact of two shapes at constant twist. pair: shapes and motions. gap: of
-// the pair at t = 0, from sprag_gap_find. level (m, >= 0): gap to keep; motions that reach it end
-// up to a thousandth above it. horizon: s, >= 0. certificate: an earlier one of the pair, whose
-// plane is followed first, as at other velocities, or some time later, it mostly is the right one;
-// or all zero. The time is 0 if the gap is below the level, if numbers are not finite, and if the
-// bodies turn by more than 1e3 rad within the horizon.
+// the pair at t = 0, from sprag_gap_find, with its points. level (m, >= 0): gap to keep; motions
+// that reach it end up to a thousandth above it. horizon: s, >= 0. certificate: an earlier one of
+// the pair, whose plane is followed first, as at other velocities, or some time later, it mostly is
+// the right one; or all zero. The time is 0 if the gap is below the level, if numbers are not
+// finite, and if the bodies turn by more than 1e3 rad within the horizon.
 void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, double level,
                           double horizon, sprag_certificate *certificate);
 

@@ -114,9 +114,7 @@ void sprag_side_make(const sprag_carried *carried, const double *near, double ho
         memcpy(side->motion.velocity, of->velocity, (turns ? 6 : 3) * sizeof *of->velocity);
         near = turns ? of->pose.position : near;
     }
-    if (near) {
-        memcpy(side->motion.pose.position, near, sizeof from);
-    }
+    memcpy(side->motion.pose.position, near, sizeof from);
     subtract3(side->now.position, side->motion.pose.position, from);
     mul33_transposed(side->now.rotation, from, side->origin);
     side->now = side->motion.pose;

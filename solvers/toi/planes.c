@@ -119,17 +119,15 @@ static double safe_part_flat_rim(const sprag_side *side, const sprag_series3 *m,
 {
     sprag_series q, s = {.remainder = 0}, f, ss;
     double radius = side->shape->radius;
+    if (!(height->c[0] > 0)) {
+        return 0;
+    }
     across_square(m, &q);
-    double first = sqrt(fmax(q.c[0], 0)), last = sqrt(fmax(evaluate(q.c, until), 0));
-    double room =
-        height->c[0] > 0 && radius > 0 ? height->c[0] / radius : 0; // s(0) costs half of its height
+    double first = sqrt(q.c[0]), last = sqrt(fmax(evaluate(q.c, until), 0));
+    double room = height->c[0] / radius; // s(0) costs half of its height
     double least = SPRAG_TOI_FLAT_LEAST * room;
     s.c[0] = fmax(first, fmin(SPRAG_TOI_FLAT_LAST * last, SPRAG_TOI_FLAT_ROOM * room)) + least;
-    s.c[1] = until > 0 ? (last + least - s.c[0]) / until : 0;
-    if (!(s.c[0] > 0) || !(s.c[0] + until * s.c[1] > 0)) { // the cap lies flat and stays so
-        return q.c[0] == 0 && last == 0 && q.remainder == 0 ? sprag_series_positive(height, until)
-                                                            : 0;
-    }
+    s.c[1] = (last + least - s.c[0]) / until;
     double scale = fmax(s.c[0], s.c[0] + until * s.c[1]);
     sprag_series_multiply(&s, height, &f);
     sprag_series_multiply(&s, &s, &ss);
@@ -157,7 +155,7 @@ static double safe_part_round(const sprag_approach *a, sprag_plane *plane, const
     if (flat >= 0 && plane->carrier < 0) {
         return 0;
     }
-    for (int i = 0; i < count[0] * count[1]; i++) {
+    for (int i = 0; i < count[0] * count[1] && until > 0; i++) {
         const feature *const of[2] = {&f[0][i / count[1]], &f[1][i % count[1]]};
         const double before = until;
         sprag_series height = *base;

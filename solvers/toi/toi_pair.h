@@ -52,7 +52,7 @@ typedef struct sprag_approach {
 int sprag_insert(double *key, int *count, int most, double value, void *entry, size_t size);
 
 // A side from its shape and motion. near: a point near the other shape, used as x if the body does
-// not turn; NULL: the shape's position. horizon: s.
+// not turn. horizon: s.
 void sprag_side_make(const sprag_carried *carried, const double *near, double horizon,
                      sprag_side *side);
 

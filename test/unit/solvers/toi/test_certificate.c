@@ -739,6 +739,19 @@ START_TEST(nonsense_gets_no_time)
     sprag_certificate c = {0};
     sprag_time_of_impact(p.carried, &gap, 1, STEP, &c); // nearer than the level
     ck_assert(c.time == 0 && !c.whole);
+    sprag_time_of_impact(p.carried, &gap, -LEVEL, STEP, &c);
+    ck_assert(c.time == 0 && !c.whole);
+    sprag_time_of_impact(p.carried, &gap, LEVEL, -STEP, &c);
+    ck_assert(c.time == 0 && !c.whole);
+    sprag_time_of_impact(p.carried, &gap, 0, STEP, &c);
+    ck_assert(c.whole);
+    sprag_time_of_impact(p.carried, &gap, LEVEL, 0, &c);
+    ck_assert(c.time == 0 && c.whole);
+    for (int i = 0; i < 2; i++) { // half of the rounding that a unit normal may have, and twice
+        gap.normal[2] = 1 + (i ? 2e-6 : 5e-7);
+        sprag_time_of_impact(p.carried, &gap, LEVEL, STEP, &c);
+        ck_assert(c.whole == !i);
+    }
     // whatever normal is given, it is no promise
     dice.state = 7;
     for (int i = 0; i < 2000; i++) {
