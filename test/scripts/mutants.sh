@@ -224,7 +224,7 @@ related() {
     (cd "$clone/test/unit/$(dirname "$1")" 2>/dev/null && ls | sed -n 's/^\(test_.*\)\.c$/\1/p; s/^test_\(.*\)\.sh$/\1/p') || true
     case $(dirname "$1") in
     solvers/compliant | solvers/ess) plugin='test_(method_ess.*|bounces|stiffness|linearize)' ;;
-    */frame | solvers/advance | solvers/toi) plugin='test_(method_advance.*|method_ess.*|spin|swings)' ;;
+    */frame | solvers/advance | solvers/toi) plugin='test_(method_advance.*|method_ess.*|linearize.*|spin|swings)' ;;
     solvers/geometry) plugin='test_(geoms|collide|speculative|method_advance)' ;;
     adapters/collision) plugin='test_(collide|speculative|contact_source|meshes|record|method_advance)' ;;
     plugin/collision) plugin='test_(collide|contact_source|speculative)' ;;
