@@ -165,12 +165,58 @@ START_TEST(takes_a_force_that_is_not_finite_as_zero)
 }
 END_TEST
 
+// A force or torque of more than 1e150 is no input; no part of either acts, nor does gravity.
+// Moments that have no inverse count as 1 kg m^2, as dBodySetMass has it.
+START_TEST(movers_take_no_force_that_is_too_great)
+{
+    static const double size[] = {1e100, 1e149, 1e151, 1e200};
+    const dReal gravity[3] = {0, 0, -10};
+    for (int i = 0; i < 8; i++) {
+        dWorldID world = dWorldCreate();
+        dBodyID body = create_body(world, 1, 0, 0, 0);
+        const bool good = i / 2 < 2;
+        sprag_mover m;
+        if (i % 2) {
+            dBodyAddTorque(body, 0, -size[i / 2], 0);
+        } else {
+            dBodyAddForce(body, 0, -size[i / 2], 0);
+        }
+        ck_assert(sprag_ode_pull_mover(&m, body, gravity) == good);
+        ck_assert_double_eq(m.force[i % 2 ? 4 : 1], good ? -size[i / 2] : 0);
+        ck_assert_double_eq(m.force[2], good ? -10 : 0);
+        dWorldDestroy(world);
+    }
+}
+END_TEST
+
+START_TEST(movers_without_an_inverse_turn_as_in_stock)
+{
+    dWorldID world = dWorldCreate();
+    dBodyID body = create_body(world, 1, 0, 0, 0);
+    const dReal gravity[3] = {0};
+    dMass mass;
+    sprag_mover m;
+    dBodyGetMass(body, &mass);
+    for (int k = 0; k < 3; k++) {
+        mass.I[5 * k] = 1e-120;
+    }
+    dBodySetMass(body, &mass);
+    ck_assert(sprag_ode_pull_mover(&m, body, gravity));
+    for (int k = 0; k < 9; k++) {
+        ck_assert_double_eq(m.inertia[k], k % 4 == 0);
+    }
+    dWorldDestroy(world);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("bodies");
     ADD_TESTS_WITH(suite, "all", setup, dCloseODE, {free_velocity_is_stock, FLYERS},
                    {inertia_is_turned_into_world_axes, 1}, {kinematic_body_keeps_its_velocity, 1},
                    {odd_inertia_turns_as_in_stock, 4}, {finds_a_body_that_is_not_finite, 1},
-                   {takes_a_force_that_is_not_finite_as_zero, 3});
+                   {takes_a_force_that_is_not_finite_as_zero, 3},
+                   {movers_take_no_force_that_is_too_great, 1},
+                   {movers_without_an_inverse_turn_as_in_stock, 1});
     return run_suite(suite);
 }

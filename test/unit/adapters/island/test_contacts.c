@@ -419,6 +419,55 @@ START_TEST(surfaces_are_seen_from_either_body)
 }
 END_TEST
 
+// A surface has directions where its axes differ, or where it moves along one of them.
+START_TEST(surfaces_have_directions_where_axes_differ)
+{
+    enum { CASES = 12 };
+    static const int modes = dContactFDir1 | dContactMu2 | dContactApprox1 | dContactMotion1 |
+                             dContactMotion2 | dContactSlip1 | dContactSlip2 | dContactRolling;
+    touching t = open_touching();
+    for (int i = 0; i < CASES; i++) {
+        dContact c = oblique_contact(modes);
+        dReal *field[] = {&c.surface.mu,    &c.surface.mu2,  &c.surface.slip1,
+                          &c.surface.slip2, &c.surface.rho,  &c.surface.motion2,
+                          &c.surface.rho2,  &c.surface.rhoN, &c.surface.motion1};
+        for (int k = 0; k < 9; k++) {
+            *field[k] = 0;
+        }
+        if (i < 9) {
+            *field[i] = 1;
+        } else if (i == 9) {
+            c.surface.mode &= ~dContactApprox1_1;
+        } else if (i == 10) {
+            c.surface.motion1 = c.surface.motion2 = 1;
+        }
+        sprag_surface of;
+        sprag_ode_surface_of(&of, attach(&t, &c, 0), t.world, t.body[0]);
+        const bool directed = i != 7 && i != 11; // the spin has one axis
+        ck_assert_msg(directed == (norm3(of.direction) > 0.5), "%d", i);
+    }
+    dWorldDestroy(t.world);
+}
+END_TEST
+
+// A body that nothing can stop takes no energy from one that it reaches.
+START_TEST(a_stop_between_immovable_bodies_takes_nothing)
+{
+    sprag_body body[2] = {{.velocity = {1}, .free_velocity = {1}},
+                          {.velocity = {-1}, .free_velocity = {-1}}};
+    const sprag_contact contact = {.body = {0, 1}, .gap = 0.01, .frame = {{-1}, {0, 1}, {0, 0, 1}}};
+    ck_assert_double_eq(sprag_ode_taken_by_stop(body, &contact, 0.01, 2, 3), 0);
+    body[0].mass = 2; // kg; at rest after half of its speed
+    for (int k = 0; k < 3; k++) {
+        body[0].inertia[4 * k] = 1;
+    }
+    ck_assert_double_eq_tol(sprag_ode_taken_by_stop(body, &contact, 0.01, 2, 0), 2 * (4 - 1),
+                            1e-12);
+    ck_assert_double_eq_tol(sprag_ode_taken_by_stop(body, &contact, 0.01, 2, 3), 9, 1e-12);
+    ck_assert_double_eq(sprag_ode_taken_by_stop(body, &contact, 0.01, 0.5, 0), 0);
+}
+END_TEST
+
 // Meaningless parameters of a surface count as not given; the contact still holds.
 START_TEST(odd_surfaces_still_hold)
 {
@@ -497,6 +546,8 @@ int main(void)
                    {coefficients_are_those_of_the_rows, 1}, {frame_is_orthonormal, 7},
                    {crushed_bodies_slide_apart, 3}, {levers_meet_where_the_gap_closes, 1},
                    {surfaces_push_nothing_across_a_gap, 1}, {surfaces_are_seen_from_either_body, 1},
-                   {odd_surfaces_still_hold, 1}, {drops_invalid_contacts, 1});
+                   {odd_surfaces_still_hold, 1}, {drops_invalid_contacts, 1},
+                   {surfaces_have_directions_where_axes_differ, 1},
+                   {a_stop_between_immovable_bodies_takes_nothing, 1});
     return run_suite(suite);
 }

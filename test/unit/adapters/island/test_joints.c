@@ -137,10 +137,38 @@ START_TEST(motors_at_their_stops_push_the_bodies)
 }
 END_TEST
 
+// A motor that wants more than 1e100 pushes with all its force, either way; without a bound of that
+// its row is left out, and what then is left of a joint holds no point.
+START_TEST(motors_without_a_speed_are_forces)
+{
+    static const double speed[] = {1e99, 1e101, -1e101, 1e101}, most[] = {5, 5, 5, dInfinity};
+    for (int i = 0; i < 4; i++) {
+        dWorldID world = dWorldCreate();
+        dJointID joint = dJointCreateHinge(world, 0);
+        dJointAttach(joint, create_body(world, 1, 0, 0, 0), create_body(world, 1, 1, 0, 0));
+        dJointSetHingeParam(joint, dParamVel, speed[i]);
+        dJointSetHingeParam(joint, dParamFMax, most[i]);
+        pull p = pull_world(world);
+        const sprag_row *row = p.ode.problem.row;
+        ck_assert_int_eq(p.ode.problem.rows, i == 3 ? 5 : 6);
+        ck_assert(row[0].holds_point == (i != 3));
+        if (i < 3) {
+            const double force = i == 2 ? -5 : 5;
+            ck_assert_double_eq(fabs(row[5].bias), i ? 0 : 1e99);
+            ck_assert_double_eq(row[5].hi, force);
+            ck_assert_double_eq(row[5].lo, i ? force : -5);
+        }
+        release(&p);
+        dWorldDestroy(world);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("joints");
     ADD_TESTS_WITH(suite, "all", setup, dCloseODE, {rows_are_those_of_the_joint, JOINT_KINDS},
-                   {motors_at_their_stops_push_the_bodies, 3});
+                   {motors_at_their_stops_push_the_bodies, 3},
+                   {motors_without_a_speed_are_forces, 1});
     return run_suite(suite);
 }
