@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "chance.h"
+#include "motion.h"
 #include "series.h"
 #include "suite.h"
 
@@ -72,10 +73,88 @@ START_TEST(roots_are_upper_bounds)
 }
 END_TEST
 
+// ---- what turns
+
+static void turned(const double w[3], double t, const double a[3], double out[3])
+{
+    sprag_pose before = {{0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}}, after;
+    sprag_motion motion = {.pose = before};
+    memcpy(motion.velocity + 3, w, 3 * sizeof *w);
+    sprag_motion_at(&motion, t, &after);
+    mul33(after.rotation, a, out);
+}
+
+// m, from a series at u to a vector.
+static double off(const sprag_series3 *m, double u, const double exact[3])
+{
+    double d[3];
+    for (int i = 0; i < 3; i++) {
+        const sprag_series x = sprag_series_component(m, i);
+        d[i] = value_of(&x, u) - exact[i];
+    }
+    return norm3(d);
+}
+
+// Angles of a radian, and of a tenth of it, where the next term is all that is left out: the bound
+// holds, and is no more than a few times that.
+START_TEST(turns_are_within_their_bounds)
+{
+    chance dice = {23};
+    for (int i = 0; i < 2000; i++) {
+        const double size = i % 2 ? 1 : 0.1;
+        double w[2][3], a[3], v[3], back[3], seen[3], way[3], exact[3];
+        sprag_turning turning;
+        sprag_series3 m, line;
+        for (int k = 0; k < 2; k++) {
+            chance_unit(&dice, w[k]);
+            for (int j = 0; j < 3; j++) {
+                w[k][j] *= chance_between(&dice, 0.5, 1) * size;
+            }
+        }
+        chance_unit(&dice, a);
+        chance_unit(&dice, v);
+        sprag_turning_set(w[0], w[1], &turning);
+        sprag_turning_apply(&turning, a, &m);
+        sprag_series_line(a, v, w[1], &line);
+        for (double u = 0.25; u <= 1; u += 0.25) {
+            const double fifth = pow(u, 5);
+            for (int j = 0; j < 3; j++) {
+                back[j] = -w[1][j];
+                way[j] = a[j] + u * v[j];
+            }
+            turned(w[0], u, a, seen);
+            turned(back, u, seen, exact);
+            ck_assert_double_le(off(&m, u, exact), m.remainder * fifth + 1e-15);
+            turned(back, u, way, exact);
+            ck_assert_double_le(off(&line, u, exact), line.remainder * fifth + 1e-15);
+        }
+        ck_assert_double_le(m.remainder, pow(2 * size, 5));
+        ck_assert_double_le(line.remainder, pow(size, 5) / 60 + pow(size, 4) / 24);
+    }
+}
+END_TEST
+
+// Frames that turn alike see nothing of it; without a turn a line is one.
+START_TEST(what_turns_along_is_constant)
+{
+    const double w[3] = {1, 2, -3}, a[3] = {4, 5, 6}, v[3] = {7, 8, 9}, none[3] = {0};
+    sprag_turning turning;
+    sprag_series3 m;
+    sprag_turning_set(w, w, &turning);
+    ck_assert(turning.constant);
+    sprag_turning_apply(&turning, a, &m);
+    ck_assert(off(&m, 1, a) == 0 && m.remainder == 0);
+    sprag_series_line(a, v, none, &m);
+    const double end[3] = {11, 13, 15};
+    ck_assert(off(&m, 1, end) == 0 && m.remainder == 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("series");
     ADD_TESTS(suite, "all", {first_zeros_are_found, 1}, {what_begins_at_zero_has_no_time, 1},
-              {roots_are_upper_bounds, 1});
+              {roots_are_upper_bounds, 1}, {turns_are_within_their_bounds, 1},
+              {what_turns_along_is_constant, 1});
     return run_suite(suite);
 }
