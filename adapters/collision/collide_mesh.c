@@ -146,10 +146,10 @@ void sprag_ode_add_mesh_points(ode_mesh_collision *c, int number, const sprag_ga
     sprag_ode_add_points(c->all, gap, manifold, named, c->spot);
 }
 
-// Point i of a manifold alone; none of an empty one.
+// Point i of a manifold alone.
 static sprag_manifold point_of(const sprag_manifold *manifold, int i)
 {
-    sprag_manifold one = {.count = manifold->count ? 1 : 0, .gap[0] = manifold->gap[i]};
+    sprag_manifold one = {.count = 1, .gap[0] = manifold->gap[i]};
     memcpy(one.point[0], manifold->point[i], sizeof one.point[0]);
     return one;
 }
@@ -195,9 +195,9 @@ static bool collide_plane(ode_mesh_collision *c)
         return false;
     }
     bool whole = gap.distance >= 0 || take_side(c, &plane, &gap, &manifold);
-    for (int i = 0; i < (manifold.count ? manifold.count : 1) && whole && !gap.beyond; i++) {
+    for (int i = 0; i < manifold.count && whole; i++) { // none, if the gap is beyond the reach
         const sprag_manifold one = point_of(&manifold, i);
-        const int number = triangle_at(c, one.count ? one.point[0][side] : gap.point[side]).number;
+        const int number = triangle_at(c, one.point[0][side]).number;
         whole = number >= 0;
         sprag_ode_add_mesh_points(c, number, &gap, &one);
     }

@@ -311,18 +311,14 @@ static bool is_known(const question *q, int found, const ode_touch *touch)
     return known;
 }
 
-// Puts the points of a manifold at time t (s), or the nearest ones, where there is no contact yet.
-static void put_points(question *q, double t, const sprag_gap *gap, sprag_manifold *manifold)
+// Puts the points of a manifold at time t (s) where there is no contact yet.
+static void put_points(question *q, double t, const double normal[3],
+                       const sprag_manifold *manifold)
 {
     const int found = q->count;
-    if (manifold->count == 0) {
-        manifold->count = 1;
-        manifold->gap[0] = gap->distance;
-        memcpy(manifold->point[0], gap->point, sizeof gap->point);
-    }
     for (int i = 0; i < manifold->count && q->count < q->most; i++) {
         ode_touch touch;
-        set_touch(&touch, q->flyer, t, gap->normal, manifold->gap[i], manifold->point[i]);
+        set_touch(&touch, q->flyer, t, normal, manifold->gap[i], manifold->point[i]);
         if (!is_known(q, found, &touch)) {
             put(q, &touch);
         }
@@ -339,7 +335,7 @@ static bool put_touch(question *q)
         !overlaps_after(q->flyer, t, q->step)) {
         return false;
     }
-    put_points(q, t, &gap, &manifold);
+    put_points(q, t, gap.normal, &manifold);
     return true;
 }
 
@@ -350,8 +346,8 @@ static void put_near(question *q)
     const double near = near_way * q->reach;
     sprag_gap gap;
     sprag_manifold manifold;
-    if (gap_at(q->flyer, q->step, near, near, &gap, &manifold) && !gap.beyond) {
-        put_points(q, q->step, &gap, &manifold);
+    if (gap_at(q->flyer, q->step, near, near, &gap, &manifold)) {
+        put_points(q, q->step, gap.normal, &manifold);
     }
 }
 

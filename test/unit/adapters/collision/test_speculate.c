@@ -1,0 +1,187 @@
+// Contacts before geoms touch, by closed forms, of geoms that are asked about directly.
+#include <check.h>
+#include <math.h>
+
+#include "convex_cube.h"
+#include "geometry_cache.h"
+#include "ode.h"
+#include "suite.h"
+
+enum { MOST = 16 };
+
+static const ode_ahead ahead = {0.01, 0}; // s, m
+static dWorldID world;
+static ode_geometry *geometry;
+static sprag_scratch scratch;
+static dContactGeom contact[MOST];
+
+static void start(void)
+{
+    dInitODE2(0);
+    world = dWorldCreate();
+    geometry = sprag_ode_geometry_make();
+}
+
+static void stop(void)
+{
+    sprag_ode_geometry_free(geometry);
+    sprag_scratch_free(&scratch);
+    dWorldDestroy(world);
+    dCloseODE();
+}
+
+static int speculate(dGeomID a, dGeomID b, int most, int found)
+{
+    sprag_scratch_reset(&scratch);
+    return sprag_ode_speculate(geometry, &scratch, a, b, &ahead, most, contact, sizeof *contact,
+                               found);
+}
+
+// On a body of 1 kg that falls at this speed (m/s) from this height (m, of its centre).
+static dGeomID drop(dGeomID geom, double height, double speed)
+{
+    dBodyID body = dBodyCreate(world);
+    dBodySetPosition(body, 0, 0, height);
+    dGeomSetBody(geom, body);
+    dBodySetLinearVel(body, 0, 0, -speed);
+    return geom;
+}
+
+// A box whose top is at z = 0.
+static dGeomID create_floor(void)
+{
+    dGeomID box = dCreateBox(NULL, 4, 4, 2);
+    dGeomSetPosition(box, 0, 0, -1);
+    return box;
+}
+
+static void assert_left(const dContactGeom *c, double left)
+{
+    ck_assert_double_eq_tol(c->depth, -left, 1e-12);
+    ck_assert_double_eq_tol(c->normal[2], 1, 1e-12);
+}
+
+// A ball at 50 mm above the floor that falls by 100 mm in the step; the contact is at its lowest
+// point. At other speeds, places of its body, or radii, the answer is another one each time: what
+// is known of a geom is not of the state before.
+START_TEST(falling_balls_meet_the_floor)
+{
+    dGeomID floor = create_floor(), ball = drop(dCreateSphere(NULL, 0.1), 0.15, 10);
+    dBodyID body = dGeomGetBody(ball);
+    for (int turned = 0; turned < 2; turned++) {
+        dBodySetLinearVel(body, 0, 0, -10);
+        ck_assert_int_eq(speculate(turned ? floor : ball, turned ? ball : floor, MOST, 0), 1);
+        ck_assert_double_eq_tol(contact[0].depth, -0.05, 1e-12);
+        ck_assert_double_eq_tol(contact[0].normal[2], turned ? -1 : 1, 1e-12);
+        ck_assert_double_eq_tol(contact[0].pos[2], turned ? 0 : 0.05, 1e-12);
+        ck_assert_ptr_eq(contact[0].g1, turned ? floor : ball);
+        ck_assert_ptr_eq(contact[0].g2, turned ? ball : floor);
+        dBodySetLinearVel(body, 0, 0, -4); // 40 mm
+        ck_assert_int_eq(speculate(turned ? floor : ball, turned ? ball : floor, MOST, 0), 0);
+        dBodySetLinearVel(body, 0, 0, -4.9); // at the end a tenth of the way is left
+        ck_assert_int_eq(speculate(turned ? floor : ball, turned ? ball : floor, MOST, 0), 1);
+    }
+    dGeomSphereSetRadius(ball, 0.12);
+    ck_assert_int_eq(speculate(ball, floor, MOST, 0), 1);
+    assert_left(&contact[0], 0.03);
+    dBodyDisable(body); // what is asleep does not move
+    ck_assert_int_eq(speculate(ball, floor, MOST, 0), 0);
+    dBodyEnable(body);
+    dGeomDisable(floor);
+    ck_assert_int_eq(speculate(ball, floor, MOST, 0), 0);
+    dGeomDestroy(ball);
+    dGeomDestroy(floor);
+}
+END_TEST
+
+// A ball that its body carries round on an arm of 1 m, at rest itself: the way is that of the
+// arm's end. Then the body is elsewhere, and the ball where it was.
+START_TEST(arms_are_read_anew)
+{
+    dGeomID floor = create_floor(), ball = drop(dCreateSphere(NULL, 0.1), 0.15, 0);
+    dBodyID body = dGeomGetBody(ball);
+    dGeomSetOffsetPosition(ball, 1, 0, 0);
+    dBodySetAngularVel(body, 0, 8, 0); // down at 8 m/s
+    ck_assert_int_eq(speculate(ball, floor, MOST, 0), 1);
+    ck_assert_double_eq_tol(contact[0].pos[0], 1, 0.01);
+    ck_assert_double_eq_tol(contact[0].depth, -0.05, 1e-3);
+    dBodySetPosition(body, 2, 0, 0.15);
+    dGeomSetOffsetWorldPosition(ball, 1, 0, 0.15); // up at 8 m/s
+    ck_assert_int_eq(speculate(ball, floor, MOST, 0), 0);
+    dGeomDestroy(ball);
+    dGeomDestroy(floor);
+}
+END_TEST
+
+// A box that falls flat has its four corners, as many as are asked for, and none twice.
+START_TEST(boxes_fall_on_their_corners)
+{
+    dGeomID floor = create_floor(), box = drop(dCreateBox(NULL, 0.4, 0.4, 0.2), 0.15, 10);
+    ck_assert_int_eq(speculate(box, floor, MOST, 0), 4);
+    for (int i = 0; i < 4; i++) {
+        assert_left(&contact[i], 0.05);
+        ck_assert_double_eq_tol(fabs(contact[i].pos[0]), 0.2, 1e-9);
+        ck_assert_double_eq_tol(fabs(contact[i].pos[1]), 0.2, 1e-9);
+    }
+    ck_assert_int_eq(speculate(box, floor, 3, 0), 3);
+    ck_assert_int_eq(speculate(box, floor, MOST, 0), 4);
+    ck_assert_int_eq(speculate(box, floor, MOST, 4), 0);
+    ck_assert_int_eq(speculate(box, floor, MOST, 3), 1);
+    dGeomDestroy(box);
+    dGeomDestroy(floor);
+}
+END_TEST
+
+// What a class of geoms collides with is the program's to say, once it has said so.
+START_TEST(replaced_colliders_have_no_contacts_ahead)
+{
+    ck_assert_ptr_null(sprag_ode_unsupported());
+    dGeomID floor = create_floor(), bar = drop(dCreateCapsule(NULL, 0.1, 0.3), 0.3, 10);
+    ck_assert_int_gt(speculate(bar, floor, MOST, 0), 0);
+    sprag_ode_override_collider(dCapsuleClass, dBoxClass, NULL);
+    ck_assert_int_eq(speculate(bar, floor, MOST, 0), 0);
+    dGeomDestroy(bar);
+    dGeomDestroy(floor);
+}
+END_TEST
+
+// Cubes of triangles, which have no size by which to tell a little overlap: one falls flat on the
+// other, which is at rest, from 250 mm, by 400 mm or by 240 mm in the step.
+START_TEST(meshes_meet_meshes)
+{
+    static dVector3 corner[8];
+    static dTriIndex index[36];
+    for (int i = 0; i < 24; i++) {
+        corner[i / 3][i % 3] = cube_points[i];
+    }
+    for (int i = 0; i < 36; i++) {
+        index[i] = cube_triangles[i];
+    }
+    dTriMeshDataID data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildSimple(data, (const dReal *)corner, 8, index, 36);
+    dGeomID rests = dCreateTriMesh(NULL, data, NULL, NULL, NULL),
+            falls = drop(dCreateTriMesh(NULL, data, NULL, NULL, NULL), 1.25, 0);
+    dBodySetPosition(dGeomGetBody(falls), 0.25, 0.125, 1.25);
+    for (int slow = 0; slow < 2; slow++) {
+        dBodySetLinearVel(dGeomGetBody(falls), 0, 0, slow ? -24 : -40);
+        const int count = speculate(falls, rests, MOST, 0);
+        int level = 0;
+        for (int i = 0; i < count; i++) {
+            level += fabs(contact[i].depth + 0.25) < 1e-12 && contact[i].normal[2] > 1 - 1e-12;
+        }
+        ck_assert((level > 0) == !slow && (count > 0) == !slow);
+    }
+    dGeomDestroy(falls);
+    dGeomDestroy(rests);
+    dGeomTriMeshDataDestroy(data);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("speculate");
+    ADD_TESTS_WITH(suite, "all", start, stop, {falling_balls_meet_the_floor, 1},
+                   {arms_are_read_anew, 1}, {boxes_fall_on_their_corners, 1},
+                   {meshes_meet_meshes, 1}, {replaced_colliders_have_no_contacts_ahead, 1});
+    return run_suite(suite);
+}
