@@ -109,20 +109,25 @@ list_sites() {
         }
         return out
     }
-    # a < b ? a : b, SELECT(a < b, a, b), or the greater: of two that are equal, either is.
-    function picks(line, at,   before, x, y, behind, lanes) {
+    # a < b ? a : b, SELECT(a < b, a, b), or the greater: of two that are equal, either is. a and b
+    # may be sums: each part of what is before that begins an expression is tried.
+    function picks(line, at,   before, x, y, behind, lanes, from) {
         before = substr(line, 1, at - 2)
         behind = substr(line, at + 2)
-        if (!match(before, /[^ (]+$/)) { return 0 }
-        x = substr(before, RSTART)
-        before = substr(before, 1, RSTART - 1)
-        match(behind, /^[^ ,]*/)
+        match(behind, /^[^?,]*/)
         y = substr(behind, 1, RLENGTH)
-        behind = substr(behind, RLENGTH + 1)
-        if (before !~ /(^|\(|[=,:?&|] |return ) *$/) { return 0 }
-        lanes = before ~ /(SELECT|CHOSEN)\($/
-        return ends(behind, (lanes ? ", " : " ? ") x (lanes ? ", " : " : ") y) ||
-            ends(behind, (lanes ? ", " : " ? ") y (lanes ? ", " : " : ") x)
+        sub(/ $/, "", y)
+        behind = substr(behind, length(y) + 1)
+        for (from = 1; from <= length(before); from++) {
+            x = substr(before, from)
+            lanes = substr(before, 1, from - 1)
+            if (x !~ /^[ ,(]/ && lanes ~ /(^ *|\(|[=,:?&|] |return )$/) {
+                lanes = lanes ~ /(SELECT|CHOSEN)\($/
+                if (ends(behind, (lanes ? ", " : " ? ") x (lanes ? ", " : " : ") y) ||
+                    ends(behind, (lanes ? ", " : " ? ") y (lanes ? ", " : " : ") x)) { return 1 }
+            }
+        }
+        return 0
     }
     function ends(text, start) {
         return index(text, start) == 1 && substr(text, length(start) + 1) ~ /^($|[;,)}])/
