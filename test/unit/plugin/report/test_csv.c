@@ -194,9 +194,88 @@ START_TEST(tables_have_all_numbers)
 }
 END_TEST
 
+// ---- headers of other versions
+
+// Writes the recording with another table: `columns` of them all, the first one `copies` times
+// more.
+static void write_changed(const char *tag, const char *const columns[2], int copies, int tables)
+{
+    char path[64], name[16], *text = NULL;
+    size_t room = 0;
+    snprintf(path, sizeof path, "%s/changed.sprec", filmed.directory);
+    FILE *from = fopen(filmed.recording, "rb"), *to = fopen(path, "wb");
+    ck_assert(from && to && getline(&text, &room, from) > 0);
+    json_t *header = json_loads(text, 0, NULL), *list = json_array();
+    json_t *all = json_object_get(header, "tables");
+    for (int i = 0; i <= copies; i++) {
+        json_array_append_new(list, json_string(columns[0]));
+    }
+    if (columns[1]) {
+        json_array_append_new(list, *columns[1] ? json_string(columns[1]) : json_null());
+    }
+    json_object_set_new(all, tag, json_pack("{s:O}", "columns", list));
+    const int others = json_object_get(all, "STAT") != NULL;
+    for (int i = 0; (int)json_object_size(all) - others < tables; i++) {
+        snprintf(name, sizeof name, "N%03d", i);
+        json_object_set_new(all, name, json_pack("{s:O}", "columns", list));
+    }
+    json_decref(list);
+    json_dumpf(header, to, JSON_COMPACT);
+    putc('\n', to);
+    json_decref(header);
+    free(text);
+    for (int c; (c = getc(from)) != EOF;) {
+        putc(c, to);
+    }
+    fclose(from);
+    ck_assert_int_eq(fclose(to), 0);
+}
+
+START_TEST(headers_of_other_versions_are_read_with_care)
+{
+    static const char bad[] = "the header has a column that this version cannot read",
+                      many[] = "the header has a table that this version cannot read";
+    static const struct {
+        const char *tag, *columns[2];
+        int copies, tables;
+        const char *message, *head; // of the refusal; of the file
+    } all[] = {
+        {"NEWT", {"a u4 1", "b f8 2"}, 0, 0, NULL, AT "a,b_0,b_1\n"},
+        {"NEWT", {"q f4 4", "word S8 1"}, 0, 0, NULL, AT "q_w,q_x,q_y,q_z,word\n"},
+        {"NEWT", {"v i8 3", NULL}, 0, 0, NULL, AT "v_x,v_y,v_z\n"},
+        {"POSE", {"short u4 1", NULL}, 0, 0, NULL, AT "short\n"}, // entries are longer
+        {"NEWT", {"a u4 0", NULL}, 0, 0, bad, NULL},
+        {"NEWT", {"a u4", NULL}, 0, 0, bad, NULL},
+        {"NEWT", {"a u 1", NULL}, 0, 0, bad, NULL},
+        {"NEWT", {"a u4 1", ""}, 0, 0, bad, NULL}, // no text
+        {"NEWT", {"a u4 1", NULL}, 63, 0, NULL, NULL},
+        {"NEWT", {"a u4 1", NULL}, 64, 0, bad, NULL},
+        {"NEW", {"a u4 1", NULL}, 0, 0, many, NULL},
+        {"NEWER", {"a u4 1", NULL}, 0, 0, many, NULL},
+        {"A/BC", {"a u4 1", NULL}, 0, 0, many, NULL},
+        {"NEWT", {"a u4 1", NULL}, 0, 32, NULL, NULL},
+        {"NEWT", {"a u4 1", NULL}, 0, 33, many, NULL},
+    };
+    const char *const tag = all[_i].tag;
+    char message[REPORT_MESSAGE], path[64], directory[64];
+    const char *end;
+    write_changed(tag, all[_i].columns, all[_i].copies, all[_i].tables);
+    snprintf(path, sizeof path, "%s/changed.sprec", filmed.directory);
+    snprintf(directory, sizeof directory, "%s/csv", filmed.directory);
+    ck_assert(export_csv(path, directory, &end, message) == !all[_i].message);
+    ck_assert(!all[_i].message || strstr(message, all[_i].message));
+    if (all[_i].head) {
+        FILE *table = open_table(strcmp(tag, "POSE") ? tag : "poses", all[_i].head);
+        ck_assert(!next_row(table));
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("csv");
+    ADD_TESTS_WITH(suite, "headers", film_setup, film_teardown,
+                   {headers_of_other_versions_are_read_with_care, 15});
     ADD_TESTS_WITH(suite, "all", film_setup, film_teardown, {tables_have_all_numbers, 1});
     return run_suite_as(suite, CK_FORK);
 }
