@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,9 +89,68 @@ START_TEST(files_stay_open)
 }
 END_TEST
 
+// A pipe takes less at once than a step writes; what its slow reader gets is all of it, in order.
+START_TEST(pipes_get_all_that_is_written)
+{
+    enum { NUMBERS = 100000 };
+    static int number[NUMBERS];
+    output o;
+    int status;
+    ck_assert(mkdtemp(directory) && chdir(directory) == 0 && mkfifo("pipe", 0600) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        FILE *from = fopen("pipe", "rb");
+        usleep(20000);
+        int count = 0;
+        for (int next; fread(&next, sizeof next, 1, from) == 1; count++) {
+            if (next != count) {
+                _exit(1);
+            }
+        }
+        _exit(count != NUMBERS);
+    }
+    for (int i = 0; i < NUMBERS; i++) {
+        number[i] = i;
+    }
+    ck_assert(open_named(&o, "pipe") && !o.regular);
+    ck_assert(output_lock(&o, 0) && output_is_ours(&o, "start"));
+    ck_assert(output_write(&o, number, sizeof number));
+    drop(&o);
+    ck_assert(waitpid(child, &status, 0) == child && WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 0);
+    rmdir(directory);
+}
+END_TEST
+
+// One process at a time: a second one waits as long as it may.
+START_TEST(files_have_one_writer)
+{
+    output o, other;
+    ck_assert(mkdtemp(directory) && chdir(directory) == 0);
+    ck_assert(open_named(&o, "file") && output_lock(&o, 0));
+    ck_assert(open_named(&other, "file") && !output_lock(&other, 0.03));
+    ck_assert_ptr_nonnull(strstr(other.failure, "another process writes to it"));
+    output_unlock(&o);
+    ck_assert(output_lock(&other, 0));
+    pid_t child = fork();
+    if (child == 0) { // the lock is of the file that is open, in this process as well
+        usleep(30000);
+        output_unlock(&other);
+        _exit(0);
+    }
+    ck_assert(output_lock(&o, 10));
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    close(other.descriptor);
+    free(other.pattern);
+    drop(&o);
+    rmdir(directory);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("output");
-    ADD_TESTS(suite, "all", {names_have_the_process, 1}, {files_stay_open, 2});
+    ADD_TESTS(suite, "all", {names_have_the_process, 1}, {files_stay_open, 2},
+              {pipes_get_all_that_is_written, 1}, {files_have_one_writer, 1});
     return run_suite_as(suite, CK_FORK);
 }

@@ -81,7 +81,9 @@ for words in run compare exec export replay report dump 'run slope -z' 'run slop
 done
 
 for words in 'help nothing' 'help exec run' '--version now' 'compare slope --every 5' 'run slope --steps 5' \
-    'compare --steps 1.5 -- true' 'compare --every 2.5 -- true' 'report ok.sprec ok.sprec'; do
+    'compare --steps 1.5 -- true' 'compare --every 2.5 -- true' 'report ok.sprec ok.sprec' \
+    'export ok.sprec ok.sprec --count' 'export --count' 'replay ok.sprec ok.sprec' 'report page.html' \
+    'dump --step 3 slope' 'dump x.json' 'dump x.json slope stack' 'dump x.json --step 1x slope' 'dump x.json --'; do
     # shellcheck disable=SC2086 # words
     refuses 2 "$sprag" $words
 done

@@ -271,11 +271,48 @@ START_TEST(headers_of_other_versions_are_read_with_care)
 }
 END_TEST
 
+// A header that names more statistics than the steps have: the cells of the others are empty.
+START_TEST(missing_statistics_are_empty)
+{
+    char message[REPORT_MESSAGE], path[64], directory[64], head[LINE], *text = NULL;
+    size_t room = 0;
+    const char *end;
+    snprintf(path, sizeof path, "%s/changed.sprec", filmed.directory);
+    snprintf(directory, sizeof directory, "%s/csv", filmed.directory);
+    FILE *from = fopen(filmed.recording, "rb"), *to = fopen(path, "wb");
+    ck_assert(from && to && getline(&text, &room, from) > 0);
+    const char *at = strstr(text, "\"statistics\":[");
+    at = strchr(at, ']');
+    fprintf(to, "%.*s,\"newer\"%s", (int)(at - text), text, at);
+    for (int c; (c = getc(from)) != EOF;) {
+        putc(c, to);
+    }
+    fclose(from);
+    fclose(to);
+    free(text);
+    ck_assert_msg(export_csv(path, directory, &end, message), "%s", message);
+    FILE *steps = open_table("steps", "world,");
+    strcpy(head, line);
+    ck_assert_str_eq(strrchr(head, ','), ",newer\n");
+    int rows = 0;
+    for (; next_row(steps); rows++) {
+        int last = 0;
+        while (cell[last + 1]) {
+            last++;
+        }
+        ck_assert_str_eq(cell[last], "");
+        ck_assert_uint_gt(strlen(cell[last - 1]), 0);
+    }
+    ck_assert_int_eq(rows, FILM_STEPS + 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("csv");
     ADD_TESTS_WITH(suite, "headers", film_setup, film_teardown,
-                   {headers_of_other_versions_are_read_with_care, 15});
+                   {headers_of_other_versions_are_read_with_care, 15},
+                   {missing_statistics_are_empty, 1});
     ADD_TESTS_WITH(suite, "all", film_setup, film_teardown, {tables_have_all_numbers, 1});
     return run_suite_as(suite, CK_FORK);
 }
