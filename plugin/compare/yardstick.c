@@ -74,16 +74,14 @@ static bool is_of(const yardstick *y, dJointID joint)
 static double energy_of(dBodyID body, const dReal *gravity)
 {
     dMass mass;
-    dVector3 w;
+    dVector3 w, momentum;
     const dReal *v = dBodyGetLinearVel(body), *turning = dBodyGetAngularVel(body);
     const dReal *x = dBodyGetPosition(body);
     dBodyGetMass(body, &mass);
     dBodyVectorFromWorld(body, turning[0], turning[1], turning[2], w);
-    double sum = mass.mass * dot3(v, v);
-    for (int i = 0; i < 3; i++) {
-        sum += w[i] * dot3(&mass.I[4 * i], w);
-    }
-    return sum / 2 - (dBodyGetGravityMode(body) ? mass.mass * dot3(gravity, x) : 0);
+    dMultiply0_331(momentum, mass.I, w);
+    return (mass.mass * dot3(v, v) + dot3(w, momentum)) / 2 -
+           (dBodyGetGravityMode(body) ? mass.mass * dot3(gravity, x) : 0);
 }
 
 static double energy_of_all(const yardstick *y)
