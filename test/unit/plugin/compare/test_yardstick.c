@@ -103,6 +103,28 @@ START_TEST(tells_velocity_without_a_force)
 }
 END_TEST
 
+// The program moves kinematic bodies, whatever acts on them: they have no energy and no mean speed.
+// One that moves may do work.
+START_TEST(kinematic_bodies_need_no_force)
+{
+    double value[SAMPLE_VALUES];
+    dWorldID w = open_world(g);
+    dBodyID hook = add_body(w, 1, 6), body = add_body(w, 2, 5);
+    dJointID ball = dJointCreateBall(w, NULL);
+    dBodySetKinematic(hook);
+    dJointAttach(ball, hook, body);
+    dJointSetBallAnchor(ball, 0, 0, 6);
+    dBodySetLinearVel(hook, 3 * _i, 0, 0);
+    dBodySetLinearVel(body, 3 * _i, 0, 0);
+    measure_step(w, value);
+    ck_assert_double_le(value[SAMPLE_MOMENTUM], 1e-12);
+    ck_assert_double_eq_tol(value[SAMPLE_SPEED], 3 * _i, 1e-6);
+    ck_assert_double_eq_tol(value[SAMPLE_ENERGY], 2 * g * 5 + 9 * _i, 1e-6);
+    ck_assert(!isnan(value[SAMPLE_ENERGY_MADE]) == !_i);
+    dWorldDestroy(w);
+}
+END_TEST
+
 // A ball joint whose ends are 3 cm apart, with an ERP that nearly leaves them so; a hinge that is
 // turned.
 START_TEST(tells_errors_of_joints)
@@ -557,16 +579,16 @@ static void prepare(void)
 int main(void)
 {
     Suite *suite = suite_create("yardstick");
-    ADD_TESTS_WITH(suite, "all", prepare, teardown, {free_fall_makes_no_energy, 1},
-                   {energy_is_not_known_under_forces_of_the_program, 1},
-                   {energy_is_known_of_bodies_that_turn_together, 1},
-                   {tells_velocity_without_a_force, 1}, {tells_errors_of_joints, 1},
-                   {leaves_motors_out, 1}, {tells_the_share_of_the_cone, 3},
-                   {tells_the_residual_of_stock, 2}, {the_residual_is_not_known_under_damping, 1},
-                   {tells_slip_of_contacts_that_stick, 1}, {leaves_the_bits_of_a_program, 4},
-                   {tells_the_creep_of_bodies_at_rest, 1},
-                   {the_creep_of_others_outlasts_a_destroyed_body, 1}, {creep_keeps_few_places, 1},
-                   {survives_joints_that_a_step_destroys, 1}, {gives_feedback_back, 1},
-                   {a_snapshot_brings_the_bits_back, 2}, {memory_of_forces_travels, 1});
+    ADD_TESTS_WITH(
+        suite, "all", prepare, teardown, {free_fall_makes_no_energy, 1},
+        {energy_is_not_known_under_forces_of_the_program, 1},
+        {energy_is_known_of_bodies_that_turn_together, 1}, {tells_velocity_without_a_force, 1},
+        {kinematic_bodies_need_no_force, 2}, {tells_errors_of_joints, 1}, {leaves_motors_out, 1},
+        {tells_the_share_of_the_cone, 3}, {tells_the_residual_of_stock, 2},
+        {the_residual_is_not_known_under_damping, 1}, {tells_slip_of_contacts_that_stick, 1},
+        {leaves_the_bits_of_a_program, 4}, {tells_the_creep_of_bodies_at_rest, 1},
+        {the_creep_of_others_outlasts_a_destroyed_body, 1}, {creep_keeps_few_places, 1},
+        {survives_joints_that_a_step_destroys, 1}, {gives_feedback_back, 1},
+        {a_snapshot_brings_the_bits_back, 2}, {memory_of_forces_travels, 1});
     return run_suite(suite);
 }
