@@ -59,6 +59,13 @@ typedef struct batch_row {
 // Velocities are rows of eight: vx vy vz 0 wx wy wz 0; the row after the last node is static.
 typedef double batch_velocity[BATCH_NUMBERS];
 
+static inline void batch_set_velocity(batch_velocity to, const double v[6])
+{
+    for (int k = 0; k < 6; k++) {
+        to[k + k / 3] = v[k];
+    }
+}
+
 // The unknowns lie one after the other, in whole vectors: velocities, impulses of the batches
 // (three vectors each: normal, friction axes), impulses of rows, velocities J v of ports.
 typedef struct batch_unknowns {

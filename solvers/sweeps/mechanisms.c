@@ -516,8 +516,7 @@ static void move(sweeps *s, mechanism *m, const double *momentum, double *right)
     }
     sprag_blocks_solve(&m->blocks, true, right);
     for (int n = 0; n < m->nodes; n++) {
-        memcpy(s->x.v[m->node[n]], right + 6 * n, 3 * sizeof *right);
-        memcpy(s->x.v[m->node[n]] + 4, right + 6 * n + 3, 3 * sizeof *right);
+        batch_set_velocity(s->x.v[m->node[n]], right + 6 * n);
     }
 }
 

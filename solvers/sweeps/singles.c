@@ -128,7 +128,7 @@ INLINE double relax_axes(const sweeps *s, const sweeps_single *one, const sprag_
     const sprag_local_slip slip = sprag_local_slips(&s->soft, f, &of, w, u, p);
     sprag_local_friction(f, &of, &slip, swept, p, wanted);
     for (int k = 0; k < of.axes; k++) {
-        sum += w[k] > 0 ? set_impulse(s, &row[k], wanted[k], &p[k]) : 0;
+        sum += set_impulse(s, &row[k], wanted[k], &p[k]);
     }
     return sum;
 }

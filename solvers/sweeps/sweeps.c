@@ -18,12 +18,6 @@ enum { ALONE = 0, COLOURS = 64 };
 
 // ---- bodies
 
-static void set_velocity(batch_velocity to, const double v[6])
-{
-    memcpy(to, v, 3 * sizeof *v);
-    memcpy(to + 4, v + 3, 3 * sizeof *v);
-}
-
 static bool take_bodies(sweeps *s, batch_velocity **start, sprag_scratch *scratch)
 {
     const sprag_problem *problem = s->problem;
@@ -50,8 +44,8 @@ static bool take_bodies(sweeps *s, batch_velocity **start, sprag_scratch *scratc
             invert33(body->inertia, s->inverse[node]);
             memcpy(I, s->inverse[node], sizeof I);
             s->spin[node] = sprag_symmetrise3(I, 3) ? sprag_skew_share3(s->inverse[node]) : 0;
-            set_velocity((*start)[node], body->velocity);
-            set_velocity(s->free[node], body->free_velocity);
+            batch_set_velocity((*start)[node], body->velocity);
+            batch_set_velocity(s->free[node], body->free_velocity);
             mass[0] = 1 / body->mass;
             mass[1] = I[0], mass[2] = I[4], mass[3] = I[8];
             mass[4] = I[1], mass[5] = I[2], mass[6] = I[5];
@@ -308,9 +302,6 @@ static void set_row_yield(sweeps *s, batch_row *row)
 {
     sweeps_add_mechanisms(s, row);
     row->yield = sprag_row_yield(&s->soft, s->problem, &s->problem->row[row->row]);
-    if (!(row->inverse_mass > 0)) {
-        s->x.row_impulse[row - s->row] = 0;
-    }
 }
 
 static void add_port_masses(sweeps *s)
@@ -476,11 +467,8 @@ static void write_solution(sweeps *s, sprag_solution *solution)
     for (int b = 0; b < problem->bodies; b++) {
         double *v = solution->velocity[b];
         const double *of = s->x.v[s->node_of[b]];
-        if (s->node_of[b] == s->nodes) {
-            memcpy(v, problem->body[b].velocity, 6 * sizeof *v);
-        } else {
-            memcpy(v, of, 3 * sizeof *v);
-            memcpy(v + 3, of + 4, 3 * sizeof *v);
+        for (int k = 0; k < 6; k++) {
+            v[k] = s->node_of[b] == s->nodes ? problem->body[b].velocity[k] : of[k + k / 3];
         }
     }
     for (int i = 0; i < s->batches; i++) {

@@ -489,6 +489,40 @@ START_TEST(every_law_is_swept_to_its_solution)
 }
 END_TEST
 
+// Contacts of every kind and rows between kinematic bodies and the world, with forces guessed.
+START_TEST(what_no_force_moves_has_no_forces)
+{
+    open_scene(&s);
+    for (int b = 0; b < 2; b++) {
+        add_cube(&s, 0);
+        s.body[b].velocity[2] = s.body[b].free_velocity[2] = b - 1;
+        s.body[b].velocity[5] = s.body[b].free_velocity[5] = 0.3;
+        set_kind(&s, add_ground(&s, b, 0.5), _i);
+        add_axis_row(&s, b, 2)->guess = 2;
+        sprag_row *motor = add_axis_row(&s, b, 5);
+        motor->guess = 1, motor->bias = -1, motor->lo = -3, motor->hi = 3;
+    }
+    set_kind(&s, add_contact(&s, 1, 0, (double[]){0.6, 0, 0.8}), _i);
+    for (int i = 0; i < s.problem.contacts; i++) {
+        s.contact[i].guess[0] = 4, s.contact[i].guess[1] = s.contact[i].guess[2] = 1;
+    }
+    feclearexcept(FE_ALL_EXCEPT);
+    ck_assert_int_eq(solve(5, 0), SPRAG_OK);
+    ck_assert_int_eq(fetestexcept(FE_INVALID | FE_DIVBYZERO), 0);
+    for (int i = 0; i < s.problem.contacts; i++) {
+        for (int k = 0; k < 6; k++) {
+            ck_assert_double_eq(s.contact_force[i][k], 0);
+        }
+    }
+    for (int i = 0; i < s.problem.rows; i++) {
+        ck_assert_double_eq(s.row_force[i], 0);
+    }
+    for (int b = 0; b < 2; b++) {
+        ck_assert_mem_eq(s.velocity[b], s.body[b].velocity, sizeof s.velocity[b]);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sweeps");
@@ -503,6 +537,7 @@ int main(void)
         {stiction_of_single_contacts_is_that_of_batches, 2},
         {a_mechanism_does_not_disturb_a_spin, 1}, {the_same_problem_gives_the_same_bits, 1},
         {no_operation_is_invalid_or_divides_by_zero, 10}, {a_settled_solve_allocates_nothing, 1},
-        {every_law_is_swept_to_its_solution, 4 * KINDS});
+        {every_law_is_swept_to_its_solution, 4 * KINDS},
+        {what_no_force_moves_has_no_forces, KINDS});
     return run_suite(suite);
 }
