@@ -46,10 +46,7 @@ double sprag_softness_for_sweeps(double normal, const sprag_problem *problem)
     for (int i = 0; i < problem->bodies; i++) {
         moving += problem->body[i].mass > 0;
     }
-    if (moving <= SPRAG_SOFT_BODIES) {
-        return normal;
-    }
-    double path = cbrt(moving / SPRAG_SOFT_BODIES);
+    double path = cbrt(fmax(1, moving / SPRAG_SOFT_BODIES));
     return normal * fmin(path * path, SPRAG_SOFT_GROWTH);
 }
 
@@ -68,8 +65,8 @@ double sprag_contact_yield(const sprag_softness *s, const sprag_contact *contact
     double lever = sqrt(sprag_larger(dot3(contact->arm[0], contact->arm[0]),
                                      dot3(contact->arm[1], contact->arm[1])));
     double share = contact->softening;
-    if (lever > 0 && s->fall > SPRAG_SOFT_FALL * lever) {
-        share *= SPRAG_SOFT_FALL * lever / s->fall;
+    if (lever > 0) {
+        share *= fmin(1, SPRAG_SOFT_FALL * lever / s->fall);
     }
     double soft = s->share.normal > 0
                       ? sprag_larger(s->share.normal * share, SPRAG_SOFT_LEAST) * unit(s, w)
