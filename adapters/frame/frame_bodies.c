@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "box.h"
+#include "mover.h"
 
 body_state *step_body_of(const step *s, dBodyID body)
 {
@@ -39,7 +40,7 @@ static void pull_body(step *s, int i, dBodyID id, int island, const dReal *gravi
     sprag_ode_read_accumulators(id, b->force);
     sprag_ode_empty_accumulators(
         id); // forces that callbacks add during the step act in the next one
-    double acceleration = b->start.mass > 0 ? norm3(b->start.force) / b->start.mass : 0;
+    double acceleration = sprag_mover_acceleration(&b->start);
     double h = a->input.step, spin = 0, turned[3], inverse[9];
     bool driven = dot3(b->start.force + 3, b->start.force + 3) > 0;
     if (driven && b->start.mass > 0 && invert33(b->start.inertia, inverse) != 0) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "linalg.h"
+#include "mover.h"
 
 bool step_joins_geoms(const dContactGeom *contact)
 {
@@ -275,8 +276,7 @@ static dBodyID sleeper_of(const step *s, const ode_pair *pair)
         dBodyGetWorld(other) != s->a->input.world) {
         return NULL;
     }
-    double h = s->a->input.step, mass = b->start.mass;
-    double fall = mass > 0 ? norm3(b->start.force) / mass * h : 0;
+    double h = s->a->input.step, fall = sprag_mover_acceleration(&b->start) * h;
     double turn = norm3(b->start.velocity + 3) * body_radius(b->id);
     bool may_reach = step_was_within(
         pair,

@@ -68,7 +68,7 @@ bool compliant_leave_given(compliant_run *run, sprag_solution *impulses)
     sprag_scratch_reset(run->solve_scratch);
     for (int i = 0; i < frame->bodies; i++) {
         const sprag_mover *b = &frame->body[i];
-        double change = b->mass > 0 ? norm3(b->force) / b->mass * frame->step : 0;
+        double change = sprag_mover_acceleration(b) * frame->step;
         run->sizes.change = fmax(run->sizes.change, change);
     }
     if (!solve(run, impulses) || !all_fly(run, impulses)) {

@@ -28,8 +28,7 @@ static bool turns_evenly(const sprag_mover *body)
 static double way_of(const compliant_run *run, int which)
 {
     const sprag_mover *body = &run->frame->body[which];
-    double h = run->frame->step - run->time,
-           change = body->mass > 0 ? norm3(body->force) / body->mass * h : 0;
+    double h = run->frame->step - run->time, change = sprag_mover_acceleration(body) * h;
     return h * (compliant_fastest_point(run, which, body->velocity) + change / 2);
 }
 
@@ -327,7 +326,7 @@ static double way_of_shape(compliant_run *run, int guard, int side)
     }
     memset(own.mount.position, 0, sizeof own.mount.position);
     double radius = c->shape.kind == SPRAG_SPHERE ? 0 : sprag_collider_radius(&own);
-    double change = body->mass > 0 ? norm3(body->force) / body->mass * h : 0;
+    double change = sprag_mover_acceleration(body) * h;
     return h * (norm3(centre) + radius * norm3(turn) + change / 2);
 }
 

@@ -4,6 +4,7 @@
 
 #include "compliant_joints.h"
 #include "linalg.h"
+#include "mover.h"
 
 // m/s, of the bodies of a row that has to change its velocity by `speed`, by no more than `force`.
 static double body_speed(const compliant_run *run, int row, double speed, double force)
@@ -54,7 +55,7 @@ static void set_fastest(compliant_run *run)
     sizes->fastest = fmax(1e-9, row_speed(run));
     for (int i = 0; i < run->frame->bodies; i++) {
         const sprag_mover *b = &run->frame->body[i];
-        double change = b->mass > 0 ? norm3(b->force) / b->mass * run->frame->step : 0;
+        double change = sprag_mover_acceleration(b) * run->frame->step;
         sizes->change = fmax(sizes->change, change);
         double turning = compliant_gyration(run, i) * norm3(b->velocity + 3);
         double moving = norm3(b->velocity) + fmax(change, turning_change(run, b));

@@ -4,6 +4,7 @@
 #define SPRAG_MOVER_H
 
 #include "frame.h"
+#include "linalg.h"
 
 // Gyroscopic torque (N m) on a body with this inertia and angular velocity, both in the same axes:
 // (I T^-1 - 1) L / step with L = I w, T = I - step [L]x, implicit in the turn of the axes
@@ -15,6 +16,12 @@ void sprag_gyroscopic_torque(const double inertia[9], const double w[3], double 
 // The derivative of the gyroscopic torque by w, N m s. step > 0.
 void sprag_gyroscopic_slope(const double inertia[9], const double w[3], double step,
                             double slope[9]);
+
+// m/s^2, by the force on it.
+static inline double sprag_mover_acceleration(const sprag_mover *mover)
+{
+    return mover->mass > 0 ? norm3(mover->force) / mover->mass : 0;
+}
 
 void sprag_mover_inertia(const sprag_mover *mover, double inertia[9]); // world axes
 

@@ -269,9 +269,7 @@ static void mix_solutions(const sprag_problem *p, sprag_solution *to, const spra
 {
     mix(to->velocity[0], from->velocity[0], share, 6 * p->bodies);
     mix(to->contact_force[0], from->contact_force[0], share, 6 * p->contacts);
-    if (p->rows > 0) {
-        mix(to->row_force, from->row_force, share, p->rows);
-    }
+    mix(to->row_force, from->row_force, share, p->rows);
 }
 
 // The excess of a mean is none + b share + c share^2, but for what only one of both solutions
