@@ -186,15 +186,13 @@ static double take_laws(iterate *s)
         const sprag_point *point = &system->point[i];
         solve_point(s, i);
         take_law(s, i, s->at[i], NULL);
-        if (point->inverse_mass > 0) {
-            double apart = s->at[i][SPRAG_NORMAL] - s->p[i][SPRAG_NORMAL];
-            sum += apart * apart * point->inverse_mass;
-        }
+        double apart = s->at[i][SPRAG_NORMAL] - s->p[i][SPRAG_NORMAL];
+        sum += apart * apart * point->inverse_mass;
         for (int c = point->cone; c < point->cone + point->cones; c++) {
             for (int k = system->cone[c].first; k < system->cone[c].first + system->cone[c].axes;
                  k++) {
-                double apart = s->at[i][k] - s->p[i][k]; // N s, or N m s and 1/(kg m^2)
-                sum += point->inverse_mass > 0 ? apart * apart * s->inverse_mass[c] : 0;
+                apart = s->at[i][k] - s->p[i][k]; // N s, or N m s and 1/(kg m^2)
+                sum += apart * apart * s->inverse_mass[c];
             }
         }
     }

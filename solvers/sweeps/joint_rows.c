@@ -57,13 +57,13 @@ static double relax_at_once(sweeps *s, mechanism *m)
     double *push = all->work, sum = 0;
     for (int r = 0; r < m->rows; r++) {
         const batch_row *row = &s->row[all->swept[m->row[r]]];
-        double asked = isfinite(row->yield) ? -rate_of(s, row) / row->yield : 0;
+        double asked = -rate_of(s, row) / row->yield;
         add_transposed(s, row, asked - s->x.row_impulse[row - s->row], push);
     }
     sprag_blocks_solve(&m->blocks, true, push);
     for (int r = 0; r < m->rows; r++) {
         const batch_row *row = &s->row[all->swept[m->row[r]]];
-        all->wanted[m->row[r]] = isfinite(row->yield) ? -rate_with(s, row, push) / row->yield : 0;
+        all->wanted[m->row[r]] = -rate_with(s, row, push) / row->yield;
     }
     for (int r = 0; r < m->rows; r++) {
         const batch_row *row = &s->row[all->swept[m->row[r]]];

@@ -200,9 +200,6 @@ static void add_rows(sweeps *s, mechanism *m)
         const double yield = all->yield[m->row[r]] = sprag_row_yield(&s->soft, s->problem, row);
         const double(*J)[6] = row->jacobian, slope = 1 / yield;
         const int a = moving_node(s, row->body[0]), b = moving_node(s, row->body[1]);
-        if (!isfinite(yield)) {
-            continue;
-        }
         if (a >= 0) {
             add_row(blocks->diagonal[blocks->rank[all->local[a]]], J[0], slope, J[0]);
         }
@@ -464,8 +461,7 @@ static double row_error(const sweeps *s, int i, const batch_velocity *v)
 
 static double row_impulse(const sweeps *s, int i, const batch_velocity *v)
 {
-    double yield = s->mechanisms->yield[i];
-    return isfinite(yield) ? row_error(s, i, v) / yield : 0;
+    return row_error(s, i, v) / s->mechanisms->yield[i];
 }
 
 double mechanisms_row_impulse(const sweeps *s, int i)
