@@ -71,12 +71,12 @@ static void charge(const sprag_stribeck_options *options, double work)
     }
 }
 
-// J.
+// J, twice.
 static double kinetic_energy(const sprag_body *body, const double v[6])
 {
     double L[3];
     mul33(body->inertia, v + 3, L);
-    return body->mass > 0 ? (body->mass * dot3(v, v) + dot3(v + 3, L)) / 2 : 0;
+    return body->mass * dot3(v, v) + dot3(v + 3, L);
 }
 
 // Speed of the fastest body, by its kinetic energy, relative to what a step changes: in the
@@ -88,7 +88,7 @@ static double motion(const sprag_problem *problem, const sprag_solution *solutio
         const sprag_body *body = &problem->body[b];
         const double *v = solution ? solution->velocity[b] : body->velocity;
         const double own = body->mass * scale * scale;
-        most = body->mass > 0 ? fmax(most, 2 * kinetic_energy(body, v) / own) : most;
+        most = body->mass > 0 ? fmax(most, kinetic_energy(body, v) / own) : most;
     }
     return sqrt(most);
 }

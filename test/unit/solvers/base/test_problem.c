@@ -1,6 +1,7 @@
 // The problem itself: what its check refuses and names, the wrench of a contact, the names of
 // results; and the scratch memory that all solvers take from.
 #include <check.h>
+#include <fenv.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/wait.h>
@@ -434,6 +435,34 @@ START_TEST(chords_are_finite)
 }
 END_TEST
 
+// Bodies at rest, bodies that turn about the normal, and turns whose common part is none in double,
+// whatever maps turn them. Programs may trap invalid operations.
+START_TEST(contacts_without_a_chord_stay)
+{
+    static const double turn[][2][3] = {{{0, 0, 0}, {0, 0, 0}},
+                                        {{0, 0, 3}, {0, 0, 2}},
+                                        {{0, 3, 0}, {0, 0, 0}},
+                                        {{1e-320, 0, 0}, {1e10, 0, 0}}};
+    const int maps = _i % 4;
+    open_scene(&s);
+    for (int b = 0; b < 2; b++) {
+        add_cube(&s, 1);
+        memcpy(s.body[b].velocity + 3, turn[_i / 4][b], sizeof turn[0][0]);
+        s.body[b].by_angle = maps >> b & 1;
+    }
+    sprag_contact *contact = add_contact(&s, 0, 1, (double[]){0, 0, 1});
+    contact->arm[0][2] = -0.5, contact->arm[1][2] = 0.5;
+    feclearexcept(FE_ALL_EXCEPT);
+    sprag_contact_on_chords(contact, s.body, STEP, false);
+    sprag_contact_slide_on_chords(contact, s.body, STEP);
+    ck_assert_int_eq(fetestexcept(FE_INVALID | FE_DIVBYZERO), 0);
+    ck_assert_double_eq(contact->bias, 0);
+    ck_assert_double_eq(contact->recovery, 0);
+    ck_assert_double_eq(contact->slide.velocity[0], 0);
+    ck_assert_double_eq(contact->slide.velocity[1], 0);
+}
+END_TEST
+
 // ---- results
 
 START_TEST(every_result_has_a_name)
@@ -609,7 +638,8 @@ int main(void)
               {wrench_has_the_power_of_the_force, 10});
     ADD_TESTS(suite, "rest", {what_does_not_move_on_another_rests, COUNT(motions)});
     ADD_TESTS(suite, "chords", {a_turn_opens_contacts_of_what_goes_with_it, 1},
-              {chords_are_finite, 1}, {a_bend_ends_on_the_circle, 1}, {three_rows_have_a_lever, 1});
+              {chords_are_finite, 1}, {contacts_without_a_chord_stay, 16},
+              {a_bend_ends_on_the_circle, 1}, {three_rows_have_a_lever, 1});
     ADD_TESTS_WITH(suite, "scratch", NULL, free_scratch, {scratch_is_aligned_zeroed_and_apart, 1},
                    {scratch_keeps_its_chunks_and_stops_growing, 1},
                    {scratch_keeps_what_was_taken_when_it_grows, 1},

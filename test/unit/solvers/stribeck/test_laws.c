@@ -8,6 +8,7 @@
 //                between 1e-8 and 1e-3 of what the step changes
 #include <check.h>
 
+#include "laws.h"
 #include "problems.h"
 #include "stribeck_cases.h"
 #include "suite.h"
@@ -433,6 +434,38 @@ START_TEST(a_sliding_ball_ends_up_rolling)
 }
 END_TEST
 
+// ---- the inverse of friction
+
+// The law at the slip that sticks gives the impulse back, on an axis alone and on two whatever
+// their shape; beyond the bound, that of the same direction within it.
+START_TEST(slip_that_sticks_has_its_impulse)
+{
+    static const double shapes[][2] = {{1, 1}, {1, 0.3}, {0.2, 1}, {1, 0}};
+    static const double along[][2] = {{0.6, 0.2}, {-0.1, 0.5}, {3, -1}, {0, 0}};
+    const double stiction = 1e-3, bound = 4, *shape = shapes[_i / 4 % 4], *share = along[_i % 4];
+    const sprag_cone cone = {.axes = _i < 16 ? 2 : 1,
+                             .shape = {shape[0], shape[1]},
+                             .coefficient = 0.5,
+                             .of_stiction = 1,
+                             .slip_yield = 1e-5};
+    const sprag_friction_law law = sprag_cone_law(&cone, stiction, bound);
+    double impulse[2], slip[2] = {0}, found[2] = {0}, square = 0;
+    for (int k = 0; k < cone.axes; k++) {
+        impulse[k] = 0.5 * bound * shape[k] * share[k];
+        square += shape[k] > 0 ? share[k] * share[k] : 0;
+    }
+    const double within = square > 1 ? 0.999 / sqrt(square) : 1;
+    sprag_cone_stuck_slip(&cone, stiction, bound, impulse, slip);
+    sprag_friction_impulse(&law, shape, cone.axes, slip, found, NULL);
+    for (int k = 0; k < cone.axes; k++) {
+        ck_assert_double_eq_tol(found[k], within * impulse[k], 1e-12);
+    }
+    sprag_cone_stuck_slip(&cone, stiction, 0, impulse, slip);
+    ck_assert_double_eq(slip[0], 0); // nothing sticks without a bound
+    ck_assert_double_eq(slip[1], 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("laws");
@@ -450,5 +483,6 @@ int main(void)
     ADD_CASE(suite, "turning", {spinning_friction_brakes_the_spin, 2},
              {rolling_friction_brakes_the_rolling, 8}, {torque_is_held_up_to_its_bound, 12},
              {a_sliding_ball_ends_up_rolling, 1});
+    ADD_CASE(suite, "inverse", {slip_that_sticks_has_its_impulse, 32});
     return run_suite(suite);
 }
