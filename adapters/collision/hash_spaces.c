@@ -78,7 +78,7 @@ static int level_of(const double bounds[6], const int levels[2])
 // false: the geom is not in the table.
 static bool set_box(box *to, dGeomID geom, const int levels[2])
 {
-    if (!geom || !dGeomIsEnabled(geom)) {
+    if (!dGeomIsEnabled(geom)) {
         return false;
     }
     to->geom = geom;
@@ -121,8 +121,8 @@ static bool are_apart(const box *a, const box *b)
 static bool may_collide(dGeomID a, dGeomID b)
 {
     return (!dGeomGetBody(a) || dGeomGetBody(a) != dGeomGetBody(b)) &&
-           ((dGeomGetCategoryBits(a) & dGeomGetCollideBits(b)) ||
-            (dGeomGetCategoryBits(b) & dGeomGetCollideBits(a)));
+           sprag_ode_bits_match(dGeomGetCategoryBits(a), dGeomGetCollideBits(a),
+                                dGeomGetCategoryBits(b), dGeomGetCollideBits(b));
 }
 
 bool sprag_ode_find_missed(dSpaceID space, dNearCallback *found, void *data, sprag_scratch *scratch)

@@ -185,12 +185,6 @@ static void flatten(finder *f, int count)
 
 // ---- ODE's rules
 
-static bool bits_match(unsigned long category0, unsigned long collide0, unsigned long category1,
-                       unsigned long collide1)
-{
-    return (category0 & collide1) || (category1 & collide0);
-}
-
 // Does a call ask about two items? The last one that does is taken, as members are linked the last
 // one first.
 static bool are_asked(finder *f, const item *a, const item *b)
@@ -199,7 +193,7 @@ static bool are_asked(finder *f, const item *a, const item *b)
         for (int j = b->members; j >= 0; j = f->member[j].next) {
             const member *m = &f->member[i], *n = &f->member[j];
             if (m->collision == n->collision && m->part != n->part &&
-                bits_match(m->category, m->collide, n->category, n->collide)) {
+                sprag_ode_bits_match(m->category, m->collide, n->category, n->collide)) {
                 f->call = m->collision;
                 f->first = m->part > n->part;
                 return true;
@@ -249,8 +243,8 @@ static bool may_collide(finder *f, item *a, item *b)
 {
     const bool are_static = f->wanted && !a->geom.body && !b->geom.body; // as ODE offers them
     return (a->geom.body != b->geom.body || are_static) &&
-           bits_match(a->category, a->collide, b->category, b->collide) && are_asked(f, a, b) &&
-           is_wanted(f, a, b) && is_shaped(f, a) && is_shaped(f, b) &&
+           sprag_ode_bits_match(a->category, a->collide, b->category, b->collide) &&
+           are_asked(f, a, b) && is_wanted(f, a, b) && is_shaped(f, a) && is_shaped(f, b) &&
            has_collider(&a->geom, &b->geom);
 }
 

@@ -20,6 +20,13 @@ typedef struct ode_collision {
 // dSpaceGetGeom for every kind of space. NULL: ODE does not give it.
 dGeomID sprag_ode_geom_in(dSpaceID space, int index);
 
+// ODE's test of the bits of two geoms.
+static inline bool sprag_ode_bits_match(unsigned long category0, unsigned long collide0,
+                                        unsigned long category1, unsigned long collide1)
+{
+    return (category0 & collide1) || (category1 & collide0);
+}
+
 // hash_spaces.c: of two geoms that dSpaceCollide(space) offers, the callback gets that of the lower
 // place first. index: the geom's in the space. Quadtree and sweep-and-prune spaces have rules of
 // their own, which no call of ODE tells: there the place is the index.
