@@ -80,9 +80,10 @@ static double find_distance(const ode_problem *pulled, int of, dVector3 anchor[2
     }
     subtract3(anchor[0], anchor[1], u);
     const double length = norm3(u), axis[3] = {fabs(u[0]) < fabs(u[1]), fabs(u[0]) >= fabs(u[1])};
-    if (!(length > shortest) || !normalise3(u)) {
+    if (!(length > shortest)) {
         return 0;
     }
+    normalise3(u);
     cross3(u, axis, t[0]);
     normalise3(t[0]);
     cross3(u, t[0], t[1]);
@@ -127,7 +128,7 @@ static void stiffen_distance(ode_problem *pulled, const ode_warm_start *warm_sta
     }
     double w = 0.5 * (inverse_mass(pulled, &row[0]) + inverse_mass(pulled, &row[1]));
     double stiffness = w * step * step * tension / length; // relative to the mass 1 / w
-    double added = w > 0 ? (fmin(stiffness, load_most) - 1) / w : 0;
+    double added = (fmin(stiffness, load_most) - 1) / w;
     if (!(added > 0)) {
         return;
     }
@@ -171,7 +172,7 @@ static bool has_grown(const ode_problem *pulled, int of, double added)
     }
     const sprag_row row = row_across(pulled, of, anchor, t[0]);
     double w = inverse_mass(pulled, &row);
-    return w > 0 && step * step * tension / length > load_growth * (1 / w + added);
+    return step * step * tension / length > load_growth * (1 / w + added);
 }
 
 bool sprag_ode_distances_have_grown(const ode_problem *pulled)

@@ -196,7 +196,7 @@ static void take_mean(ode_problem *pulled, account *sum)
 {
     const sprag_solution *to = &pulled->solution, *from = &pulled->first;
     double share = fmax(0, (pulled->may_win - sum->won) / (pulled->won - sum->won));
-    if (pulled->won > pulled->may_win && share < 1) {
+    if (share < 1) {
         mix(to->velocity[0], from->velocity[0], share, 6 * pulled->problem.bodies);
         mix(to->row_force, from->row_force, share, pulled->problem.rows);
         if (pulled->problem.contacts > 0) {

@@ -296,7 +296,7 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
         rows = find_rows(pulled, i, joint);
         loops |= find_levers(pulled, joint) && join_groups(pulled, joint->row->body);
         pulled->loadeds++;
-        if (rows >= 6 && welds(&pulled->row[i], rows) &&
+        if (welds(&pulled->row[i], rows) &&
             !sprag_ode_join_parts(pulled, joint->row->body, scratch)) {
             return false;
         }
@@ -390,8 +390,7 @@ static void look_ahead(ode_problem *pulled)
 // mended later, too.
 static bool was_loaded(const ode_problem *pulled)
 {
-    return pulled->loadeds > 0 &&
-           !isnan(pulled->mending[pulled->loaded[0].row - pulled->row].expected);
+    return !isnan(pulled->mending[pulled->loaded[0].row - pulled->row].expected);
 }
 
 void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,

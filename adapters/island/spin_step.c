@@ -36,8 +36,7 @@ static bool finds_axis(dBodyID body, const sprag_body *pulled, double step, doub
     const dReal *w = dBodyGetAngularVel(body);
     double inertia[9], rotation[9];
     dMass mass;
-    const double least = sprag_spin_least(step);
-    if (!(pulled->mass > 0) || !dBodyGetGyroscopicMode(body) || !(dot3(w, w) > least * least)) {
+    if (!(pulled->mass > 0) || !dBodyGetGyroscopicMode(body)) {
         return false;
     }
     dBodyGetMass(body, &mass);

@@ -387,8 +387,7 @@ sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm, dBodyID fir
 {
     const uintptr_t key[3] = {(uintptr_t)first, of_island};
     const entry *e = newest_entry(&warm->last, key);
-    sprag_memory none = {0};
-    return e ? e->memory : none;
+    return e ? e->memory : (sprag_memory){0};
 }
 
 static bool is_worth_keeping(const sprag_memory *memory)
@@ -464,27 +463,30 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
     int entries = problem->contacts + pulled->joint_rows + pulled->stiffened_bodies +
                   pulled->stiffened_distances + island;
     int at = reserve(warm, entries), first = -1;
+    if (at < 0) {
+        return;
+    }
     const double share = sprag_ode_share_of_stops(pulled);
-    for (int i = 0; at >= 0 && i < pulled->stiffened_bodies; i++) {
+    for (int i = 0; i < pulled->stiffened_bodies; i++) {
         const ode_stiffened_body *of = &pulled->stiffened_body[i];
         store_added(&warm->now, at++, pulled->island.body[of->body], of->trace, of->stored,
                     of->share);
     }
-    for (int i = 0; at >= 0 && i < pulled->stiffened_distances; i++) {
+    for (int i = 0; i < pulled->stiffened_distances; i++) {
         const ode_stiffened_distance *of = &pulled->stiffened_distance[i];
         store_added(&warm->now, at++, of->joint, of->added, of->stored, of->share);
     }
-    for (int i = 0; at >= 0 && i < problem->contacts; i++) {
+    for (int i = 0; i < problem->contacts; i++) {
         store_contact(&warm->now, at++, &first, &pulled->warm_key[i], &problem->contact[i],
                       pulled->solution.contact_force[i], sprag_ode_stop_of(pulled, i, share));
     }
-    for (int i = 0, row = 0; at >= 0 && i < pulled->joint_rows; i++) {
+    for (int i = 0, row = 0; i < pulled->joint_rows; i++) {
         bool same = i > 0 && pulled->row_joint[i] == pulled->row_joint[i - 1];
         row = same ? row + 1 : 0;
         store_row(&warm->now, at++, &first, pulled->row_joint[i], row,
                   pulled->solution.row_force[i], pulled->knows_opened ? &pulled->mending[i] : NULL);
     }
-    if (at >= 0 && island) {
+    if (island) {
         store_island(&warm->now, at, pulled->island.body[0], &pulled->memory);
     }
 }
