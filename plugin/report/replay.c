@@ -13,6 +13,7 @@
 
 #include "arguments.h"
 #include "film.h"
+#include "linalg.h"
 #include "report_cli.h"
 #include "rerun.h"
 #include "say.h"
@@ -119,8 +120,9 @@ static double distance(const sprag_recording *a, const sprag_recording *b)
 {
     double most = 0;
     for (uint32_t i = 0; i < a->poses && i < b->poses; i++) {
-        const double *p = a->pose[i].position, *q = b->pose[i].position;
-        most = fmax(most, sqrt(pow(p[0] - q[0], 2) + pow(p[1] - q[1], 2) + pow(p[2] - q[2], 2)));
+        double way[3];
+        subtract3(a->pose[i].position, b->pose[i].position, way);
+        most = fmax(most, norm3(way));
     }
     return most;
 }

@@ -23,6 +23,7 @@ ends 0 '^40 steps: the same bits$' "$build/sprag" replay host.sprec --record aga
 [ "$("$build/sprag" export again.sprec --count)" = 40 ] || fail "replay keeps no recording"
 sed 's/softness=1e-4/softness=1e-2/' host.sprec >other.sprec # the same length
 ends 1 '^[0-9]* of 40 steps: the same bits; from .* m apart$' "$build/sprag" replay other.sprec
+awk '{ far = $(NF - 2) } END { exit !(far > 1e-7 && far < 1e-2) }' out || fail "contacts as soft sink deeper, by: $(cat out)"
 head -c "$(($(stat -c %s host.sprec) - 100))" host.sprec >cut.sprec # as a killed run leaves it
 ends 0 '^39 steps: the same bits$' "$build/sprag" replay cut.sprec --record ended.sprec
 [ "$("$build/sprag" export ended.sprec --count)" = 39 ] || fail "replay goes on behind the recorded steps"
