@@ -86,6 +86,36 @@ START_TEST(energy_is_known_of_bodies_that_turn_together)
 }
 END_TEST
 
+// Each pair of geoms counts once, however many contacts the program has made for it.
+START_TEST(depth_is_that_of_all_pairs)
+{
+    static const double depth[] = {0.03, 0.01, 0.05};
+    double value[SAMPLE_VALUES];
+    dWorldID w = open_world(0);
+    dGeomID plane = dCreatePlane(NULL, 0, 0, 1, 0), ball[COUNT(depth)];
+    dWorldSetERP(w, 0);
+    for (int i = 0; i < COUNT(depth); i++) {
+        dBodyID body = add_body(w, 1, 0.5 - depth[i]);
+        dBodySetPosition(body, 3 * i, 0, 0.5 - depth[i]);
+        ball[i] = dCreateSphere(NULL, 0.5);
+        dGeomSetBody(ball[i], body);
+        for (int k = 0; k < 3 - i; k++) {
+            dContact contact = {.surface.mode = dContactApprox1};
+            ck_assert_int_eq(dCollide(ball[i], plane, 1, &contact.geom, sizeof contact), 1);
+            dJointAttach(dJointCreateContact(w, 0, &contact), body, NULL);
+        }
+    }
+    measure_step(w, value);
+    ck_assert_double_eq_tol(value[SAMPLE_DEPTH_LARGEST], 0.05, 1e-6);
+    ck_assert_double_eq_tol(value[SAMPLE_DEPTH_MEAN], 0.03, 1e-6);
+    for (int i = 0; i < COUNT(depth); i++) {
+        dGeomDestroy(ball[i]);
+    }
+    dGeomDestroy(plane);
+    dWorldDestroy(w);
+}
+END_TEST
+
 // A velocity that something else than a force has changed.
 START_TEST(tells_velocity_without_a_force)
 {
@@ -579,16 +609,17 @@ static void prepare(void)
 int main(void)
 {
     Suite *suite = suite_create("yardstick");
-    ADD_TESTS_WITH(
-        suite, "all", prepare, teardown, {free_fall_makes_no_energy, 1},
-        {energy_is_not_known_under_forces_of_the_program, 1},
-        {energy_is_known_of_bodies_that_turn_together, 1}, {tells_velocity_without_a_force, 1},
-        {kinematic_bodies_need_no_force, 2}, {tells_errors_of_joints, 1}, {leaves_motors_out, 1},
-        {tells_the_share_of_the_cone, 3}, {tells_the_residual_of_stock, 2},
-        {the_residual_is_not_known_under_damping, 1}, {tells_slip_of_contacts_that_stick, 1},
-        {leaves_the_bits_of_a_program, 4}, {tells_the_creep_of_bodies_at_rest, 1},
-        {the_creep_of_others_outlasts_a_destroyed_body, 1}, {creep_keeps_few_places, 1},
-        {survives_joints_that_a_step_destroys, 1}, {gives_feedback_back, 1},
-        {a_snapshot_brings_the_bits_back, 2}, {memory_of_forces_travels, 1});
+    ADD_TESTS_WITH(suite, "all", prepare, teardown, {free_fall_makes_no_energy, 1},
+                   {energy_is_not_known_under_forces_of_the_program, 1},
+                   {energy_is_known_of_bodies_that_turn_together, 1},
+                   {tells_velocity_without_a_force, 1}, {kinematic_bodies_need_no_force, 2},
+                   {depth_is_that_of_all_pairs, 1}, {tells_errors_of_joints, 1},
+                   {leaves_motors_out, 1}, {tells_the_share_of_the_cone, 3},
+                   {tells_the_residual_of_stock, 2}, {the_residual_is_not_known_under_damping, 1},
+                   {tells_slip_of_contacts_that_stick, 1}, {leaves_the_bits_of_a_program, 4},
+                   {tells_the_creep_of_bodies_at_rest, 1},
+                   {the_creep_of_others_outlasts_a_destroyed_body, 1}, {creep_keeps_few_places, 1},
+                   {survives_joints_that_a_step_destroys, 1}, {gives_feedback_back, 1},
+                   {a_snapshot_brings_the_bits_back, 2}, {memory_of_forces_travels, 1});
     return run_suite(suite);
 }

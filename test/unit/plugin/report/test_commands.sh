@@ -40,6 +40,22 @@ for file in slope.sprec host.sprec; do
     [ "$("$build/sprag" export other.sprec --csv other && cut -d, -f3 other/steps.csv | sort -u | tr '\n' ' ')" = "method ode-quick " ] ||
         fail "replay -m: $file"
 done
+head -1 host.sprec >empty.sprec # a program that has made no step
+ends 0 '^0$' "$build/sprag" export empty.sprec --count
+"$build/sprag" export empty.sprec --csv empty && [ "$(cat empty/*.csv | wc -l)" = "$(find empty -name '*.csv' | wc -l)" ] || fail "rows without a step"
+for words in 'replay empty.sprec' 'report page.html empty.sprec' 'export empty.sprec --gltf empty.glb'; do
+    # shellcheck disable=SC2086 # words
+    ends 1 'empty.sprec has no step$' "$build/sprag" $words
+done
+cp "$host" program && "$build/sprag" exec -q --record program.sprec ./program quick 5 >/dev/null
+printf '#!/bin/sh\nexit 3\n' >program # another one, of that name
+ends 1 'the command has ended with code 3 and not stepped a world$' "$build/sprag" replay program.sprec
+chmod -x program
+ends 1 '^sprag: ".*program" cannot be executed: Permission denied$' "$build/sprag" replay program.sprec
+[ "$(wc -l <out)" = 1 ] || fail "replay tells it twice: $(cat out)"
+rm program
+ends 1 '^sprag: ".*program" is not found$' "$build/sprag" replay program.sprec
+[ "$(wc -l <out)" = 1 ] || fail "replay tells it twice: $(cat out)"
 ends 1 'does not exist' "$build/sprag" replay missing.sprec
 ends 1 'is no recording' "$build/sprag" replay "$build/sprag"
 
