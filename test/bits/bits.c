@@ -7,7 +7,8 @@
 //
 // PATTERN: part of a line's name. The bits are those of one libm and one ODE. Lines of worlds that
 // ODE's own steppers step tell which: where these differ, nothing is compared, and the exit code is
-// 77. A line is "KIND:OPTIONS HASH...", a hash a world.
+// 77. A line is "KIND:OPTIONS HASH...", a hash a world
+// or a problem of the general solver.
 #include "bits.h"
 
 #include <math.h>
@@ -153,6 +154,27 @@ static void run_stock(comparison *c)
     }
 }
 
+// Of the general solver, where there is one.
+static void run_general(comparison *c)
+{
+#ifdef BITS_GENERAL
+    enum { PROBLEMS = 40 };
+    for (const bits_problem *problem = bits_problems; problem->name; problem++) {
+        char name[LINE_MAX_LENGTH], line[LINE_MAX_LENGTH];
+        snprintf(name, sizeof name, "general:%s", problem->name);
+        if (is_asked_for(c, name) && !(c->ends_early && c->different)) {
+            memcpy(line, name, sizeof line);
+            for (unsigned i = 0; i < PROBLEMS; i++) {
+                append(line, bits_solve(problem, i + 1));
+            }
+            compare(c, name, line);
+        }
+    }
+#else
+    (void)c;
+#endif
+}
+
 static void run_own(comparison *c)
 {
     for (const bits_kind *kind = bits_kinds; kind->name; kind++) {
@@ -176,6 +198,7 @@ int main(int argc, char **argv)
         puts("bits: another libm or ODE; nothing is compared");
         return SKIPPED;
     }
+    run_general(&c);
     run_own(&c);
     if (!c.records) {
         printf("%d of %d lines differ\n", c.different, c.lines);

@@ -73,4 +73,21 @@ extern const bits_kind bits_kinds[]; // up to one without a name
 // 1e3 m around the origin or is not finite, it is stepped no more.
 uint64_t bits_run(const bits_kind *kind, unsigned seed, const char *options);
 
+// ---- general.c
+
+typedef struct bits_problem {
+    const char *name;
+    int family; // problems_general.h
+    int velocities, contacts;
+    bool one_way, hard;
+    double step;
+    int most;               // updates; 0, as below: the default
+    double theta, stiction; // rad, m/s
+} bits_problem;
+
+extern const bits_problem bits_problems[]; // up to one without a name
+
+// Hash of the solution of a random problem in generalized coordinates, and of the work for it.
+uint64_t bits_solve(const bits_problem *problem, unsigned seed);
+
 #endif
