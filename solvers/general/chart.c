@@ -70,25 +70,7 @@ static bool take_in_order(const sprag_general_problem *p, sprag_chart *chart)
         chart->place[i] = i;
     }
     chart->nodes = (nv + 5) / 6;
-    for (int c = 0; c < p->contacts; c++) {
-        const double *n = p->normal_jacobian + (size_t)c * (size_t)nv;
-        const double *s = p->tangent_jacobian + 2 * (size_t)c * (size_t)nv, *t = s + nv;
-        int found = 0, *node = chart->node[c];
-        node[0] = node[1] = SPRAG_NOWHERE;
-        for (int i = 0; i < chart->nodes; i++) {
-            int any = 0;
-            for (int k = 6 * i; k < 6 * i + 6 && k < nv; k++) {
-                any |= (n[k] != 0) | (s[k] != 0) | (t[k] != 0);
-            }
-            if (any && found == 2) {
-                return false;
-            }
-            if (any) {
-                node[found++] = i;
-            }
-        }
-    }
-    return true;
+    return find_all_nodes(p, chart);
 }
 
 // Hash of a contact. A cluster's mark is the sum of the hashes of its contacts. Two different sets

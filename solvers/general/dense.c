@@ -22,9 +22,8 @@ static void momentum(const sprag_system *system, const double *v, double *p)
 {
     const sprag_dense *dense = system->chart;
     int n = system->size;
-    if (n > 0) { // by rows or by columns, it is symmetric
-        dgemv_("N", &n, &n, &one, dense->mass, &n, v, &single, &zero, p, &single);
-    }
+    // by rows or by columns, it is symmetric
+    dgemv_("N", &n, &n, &one, dense->mass, &dense->lead, v, &single, &zero, p, &single);
 }
 
 static void velocities(const sprag_system *system, const double *v, double (*slip)[6], double *rate)
@@ -93,10 +92,10 @@ static void add_equation(sprag_system *system, int e, double slope, bool symmetr
 static sprag_result factor_matrix(sprag_dense *dense, int n, bool symmetric)
 {
     int info = 0;
-    if (n > 0 && symmetric) {
-        dpotrf_("L", &n, dense->matrix, &n, &info);
-    } else if (n > 0) {
-        dgetrf_(&n, &n, dense->matrix, &n, dense->pivot, &info);
+    if (symmetric) {
+        dpotrf_("L", &n, dense->matrix, &dense->lead, &info);
+    } else {
+        dgetrf_(&n, &n, dense->matrix, &dense->lead, dense->pivot, &info);
     }
     return info == 0 ? SPRAG_OK : SPRAG_SINGULAR;
 }
@@ -105,10 +104,9 @@ static sprag_result factor(sprag_system *system, bool symmetric)
 {
     sprag_dense *dense = system->chart;
     int n = system->size, rows = 3 * system->points;
-    if (n > 0) { // matrix += J' (G J)
-        dgemm_("N", "T", &n, &n, &rows, &one, dense->jacobian, &n, dense->weighed, &n, &one,
-               dense->matrix, &n);
-    }
+    // matrix += J' (G J)
+    dgemm_("N", "T", &n, &n, &rows, &one, dense->jacobian, &dense->lead, dense->weighed,
+           &dense->lead, &one, dense->matrix, &dense->lead);
     return factor_matrix(dense, n, symmetric);
 }
 
@@ -116,10 +114,11 @@ static void solve(sprag_system *system, bool symmetric, double *x)
 {
     sprag_dense *dense = system->chart;
     int n = system->size, info;
-    if (n > 0 && symmetric) {
-        dpotrs_("L", &n, &single, dense->matrix, &n, x, &n, &info);
-    } else if (n > 0) {
-        dgetrs_("N", &n, &single, dense->matrix, &n, dense->pivot, x, &n, &info);
+    if (symmetric) {
+        dpotrs_("L", &n, &single, dense->matrix, &dense->lead, x, &dense->lead, &info);
+    } else {
+        dgetrs_("N", &n, &single, dense->matrix, &dense->lead, dense->pivot, x, &dense->lead,
+                &info);
     }
 }
 
@@ -148,7 +147,8 @@ sprag_result sprag_dense_take(sprag_dense *dense, sprag_system *system, const do
                               const double *jacobian, sprag_scratch *scratch)
 {
     size_t n = (size_t)system->size;
-    *dense = (sprag_dense){.mass = mass, .jacobian = jacobian};
+    *dense = (sprag_dense){
+        .mass = mass, .jacobian = jacobian, .lead = system->size + (system->size == 0)};
     dense->matrix = SPRAG_TAKE(scratch, n * n, double);
     dense->weighed = SPRAG_TAKE(scratch, 3 * (size_t)system->points * n, double);
     dense->pivot = SPRAG_TAKE(scratch, n, int);
@@ -161,9 +161,6 @@ sprag_result sprag_dense_divide_by_mass(sprag_system *system, double *x)
 {
     size_t n = (size_t)system->size;
     sprag_dense *dense = system->chart;
-    if (n == 0) {
-        return SPRAG_OK;
-    }
     memcpy(dense->matrix, dense->mass, n * n * sizeof *dense->matrix);
     sprag_result result = factor_matrix(dense, system->size, true);
     if (result == SPRAG_OK) {

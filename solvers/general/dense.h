@@ -11,6 +11,7 @@ typedef struct sprag_dense {
     double *matrix;         // size x size, by columns
     double *weighed;        // 3 points x size: G J
     int *pivot;             // size
+    int lead;               // LAPACK's distance of columns: size, but not 0
 } sprag_dense;
 
 // Sets *dense as the space of a system with known size and number of points (3 components each, no

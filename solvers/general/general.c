@@ -1,5 +1,6 @@
 #include "general.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -27,31 +28,19 @@ typedef struct complaint {
     int size;
 } complaint;
 
-// Returns whether an entry is not finite or below `least`. x * 0 is not 0 if x is not finite.
-SPRAG_VECTORS
-static bool has_fault(const double *x, size_t count, double least)
+static bool is_fit(double x, double least)
 {
-    enum { LANES = 8 };
-    double sum[LANES] = {0}, lowest[LANES], total = 0, low = INFINITY;
-    for (int k = 0; k < LANES; k++) {
-        lowest[k] = INFINITY;
+    return x >= least && x <= DBL_MAX;
+}
+
+SPRAG_VECTORS
+static bool all_fit(const double *x, size_t count, double least)
+{
+    long long fit = 1;
+    for (size_t i = 0; i < count; i++) {
+        fit &= is_fit(x[i], least);
     }
-    size_t i = 0;
-    for (; i + 2 * LANES <= count; i += LANES) { // short arrays are faster one by one
-        for (int k = 0; k < LANES; k++) {
-            sum[k] += x[i + (size_t)k] * 0;
-            lowest[k] = x[i + (size_t)k] < lowest[k] ? x[i + (size_t)k] : lowest[k];
-        }
-    }
-    for (; i < count; i++) {
-        total += x[i] * 0;
-        low = x[i] < low ? x[i] : low;
-    }
-    for (int k = 0; k < LANES; k++) {
-        total += sum[k];
-        low = lowest[k] < low ? lowest[k] : low;
-    }
-    return total != 0 || low < least;
+    return fit;
 }
 
 static sprag_result check_array(complaint *to, const char *name, const double *x, int rows,
@@ -60,19 +49,17 @@ static sprag_result check_array(complaint *to, const char *name, const double *x
     if (!x && rows > 0 && columns > 0) {
         return sprag_bad_problem(to->message, to->size, "%s is missing", name);
     }
-    bool faulty = has_fault(x, (size_t)rows * (size_t)columns, least);
-    for (int i = 0; faulty && i < rows; i++) { // find the entry
-        for (int j = 0; j < columns; j++) {
-            double e = x[(size_t)i * (size_t)columns + (size_t)j];
-            if ((!isfinite(e) || e < least) && columns > 1) {
-                return sprag_bad_problem(to->message, to->size, "%s[%d][%d] is %g", name, i, j, e);
-            }
-            if (!isfinite(e) || e < least) {
-                return sprag_bad_problem(to->message, to->size, "%s[%d] is %g", name, i, e);
-            }
-        }
+    if (all_fit(x, (size_t)rows * (size_t)columns, least)) {
+        return SPRAG_OK;
     }
-    return SPRAG_OK;
+    size_t at = 0;
+    while (is_fit(x[at], least)) {
+        at++;
+    }
+    const int row = (int)(at / (size_t)columns), column = (int)(at % (size_t)columns);
+    return columns > 1 ? sprag_bad_problem(to->message, to->size, "%s[%d][%d] is %g", name, row,
+                                           column, x[at])
+                       : sprag_bad_problem(to->message, to->size, "%s[%d] is %g", name, row, x[at]);
 }
 
 // Compares bit by bit, as most matrices are exactly symmetric, in tiles, as columns of a large
@@ -166,14 +153,14 @@ static sprag_result check(complaint *to, const sprag_general_problem *p,
         int rows, columns;
         double least;
         bool wanted;
-    } array[] = {{"mass", p->mass, nv, nv, -INFINITY, true},
-                 {"normal_jacobian", p->normal_jacobian, nc, nv, -INFINITY, true},
-                 {"tangent_jacobian", p->tangent_jacobian, 2 * nc, nv, -INFINITY, true},
-                 {"momentum", p->momentum, nv, 1, -INFINITY, true},
-                 {"velocity (the guess)", guess, nv, 1, -INFINITY, true},
+    } array[] = {{"mass", p->mass, nv, nv, -DBL_MAX, true},
+                 {"normal_jacobian", p->normal_jacobian, nc, nv, -DBL_MAX, true},
+                 {"tangent_jacobian", p->tangent_jacobian, 2 * nc, nv, -DBL_MAX, true},
+                 {"momentum", p->momentum, nv, 1, -DBL_MAX, true},
+                 {"velocity (the guess)", guess, nv, 1, -DBL_MAX, true},
                  {"friction", p->friction, nc, 1, 0, true},
                  {"normal_force", p->normal_force, nc, 1, 0, p->normal_force},
-                 {"penetration", p->penetration, nc, 1, -INFINITY, !p->normal_force},
+                 {"penetration", p->penetration, nc, 1, -DBL_MAX, !p->normal_force},
                  {"stiffness", p->stiffness, nc, 1, 0, !p->normal_force},
                  {"dissipation", p->dissipation, nc, 1, 0, !p->normal_force}};
     for (size_t i = 0; i < sizeof array / sizeof *array; i++) {

@@ -1,7 +1,5 @@
 #include "general_system.h"
 
-#include <math.h>
-
 static void prepare_point(const sprag_general_problem *p, const sprag_general_options *options,
                           sprag_system *system, int i)
 {
@@ -11,14 +9,12 @@ static void prepare_point(const sprag_general_problem *p, const sprag_general_op
     *point = (sprag_point){.dim = 3, .cone = i, .cones = 1};
     if (given) {
         point->law = SPRAG_GIVEN;
-        point->given = point->guess[0] = p->step * p->normal_force[i];
+        point->given = p->step * p->normal_force[i];
     } else {
-        const double depth = p->penetration[i];
         point->law = SPRAG_HUNT_CROSSLEY;
-        point->penetration = depth;
+        point->penetration = p->penetration[i];
         point->stiffness = p->stiffness[i];
         point->dissipation = p->dissipation[i];
-        point->guess[0] = p->step * p->stiffness[i] * fmax(depth, 0);
     }
     system->cone[i] = (sprag_cone){.first = SPRAG_SLIDE,
                                    .axes = 2,

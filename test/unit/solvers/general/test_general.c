@@ -203,9 +203,20 @@ START_TEST(bad_options_are_named)
             assert_refused(&m, &options, expected);
         }
     }
-    sprag_general_options options = sprag_general_defaults();
+    const sprag_general_options good = sprag_general_defaults();
+    sprag_general_options options = good;
     options.max_iterations = 0;
     assert_refused(&m, &options, "max_iterations is 0");
+    options = good, options.stiction_tolerance = INFINITY;
+    assert_refused(&m, &options, "stiction_tolerance is inf");
+    options = good, options.relative_tolerance = 1;
+    assert_refused(&m, &options, "relative_tolerance is 1");
+    options = good, options.theta_max = 3.1416;
+    assert_refused(&m, &options, "theta_max is 3.1416");
+    options = good, options.residual_tolerance = 0.1;
+    assert_refused(&m, &options, "residual_tolerance is 0.1");
+    options = good, options.theta_max = acos(-1), options.max_iterations = 1;
+    ck_assert_int_ne(made_solve(&m, &options, &scratch, NULL), SPRAG_BAD_PROBLEM);
     made_free(&m);
 }
 END_TEST
