@@ -44,8 +44,9 @@ static int touch(dGeomID a, dGeomID b)
 
 static const double half[3] = {1, 0.5, 0.25}; // m
 
-// A block of triangles that look outwards, or inwards, at (5, -3, 2), turned by 90 degrees.
-static dGeomID create_block(bool inwards)
+// The first triangles of a block, that look outwards, or inwards, at (5, -3, 2), turned by 90
+// degrees.
+static dGeomID create_part(bool inwards, int indices)
 {
     static double corner[8][3];
     static dTriIndex index[36];
@@ -55,7 +56,8 @@ static dGeomID create_block(bool inwards)
     for (int i = 0; i < 36; i++) {
         index[i] = cube_triangles[inwards ? 35 - i : i];
     }
-    dGeomTriMeshDataBuildDouble(data, corner, sizeof corner[0], 8, index, 36, 3 * sizeof *index);
+    dGeomTriMeshDataBuildDouble(data, corner, sizeof corner[0], 8, index, indices,
+                                3 * sizeof *index);
     dGeomID block = dCreateTriMesh(NULL, data, NULL, NULL, NULL);
     dMatrix3 turn;
     dRFromAxisAndAngle(turn, 0, 0, 1, acos(0));
@@ -63,6 +65,11 @@ static dGeomID create_block(bool inwards)
     dGeomSetPosition(block, 5, -3, 2);
     dGeomSetRotation(block, turn);
     return block;
+}
+
+static dGeomID create_block(bool inwards)
+{
+    return create_part(inwards, 36);
 }
 
 // Has a ball, whose middle is so far (m) outside each face of the block, one contact at that face,
@@ -101,6 +108,19 @@ START_TEST(blocks_of_inward_triangles_are_solids)
     ck_assert(pushes(block, 0.05, -1) && pushes(block, -0.05, -1));
     dGeomSetBody(block, NULL);
     ck_assert(pushes(block, 0.05, -1) && pushes(block, -0.05, -1));
+    dGeomDestroy(block);
+}
+END_TEST
+
+// Half of a block is a bowl, not a solid that is turned inside out, and is what its triangles say.
+START_TEST(open_blocks_of_inward_triangles_are_sheets)
+{
+    dGeomID block = create_block(true);
+    ode_geom geom;
+    ck_assert(sprag_ode_geom_of(geometry, block, &geom) && geom.mesh->inside_out);
+    dGeomDestroy(block);
+    block = create_part(true, 30);
+    ck_assert(sprag_ode_geom_of(geometry, block, &geom) && !geom.mesh->inside_out);
     dGeomDestroy(block);
 }
 END_TEST
@@ -144,7 +164,7 @@ static dGeomID create_floor(double height)
 // A box has four contacts, those of a plane, across the seam: apart, touching and overlapping.
 START_TEST(boxes_touch_flat_meshes_at_their_corners)
 {
-    static const double gap[] = {1.01e-4, 0.99e-4, 0.5e-4, 0, -0x1p-10};
+    static const double gap[] = {1.01e-4, 0.99e-4, 0.5e-4, 0, -0x1p-10, -0x1p-4, -0x3p-4};
     dGeomID floor = create_floor(0), box = dCreateBox(NULL, 1, 0.5, 0.25);
     for (int i = 0; i < COUNT(gap); i++) {
         dGeomSetPosition(box, 0.125, 0.0625, 0.125 + gap[i]);
@@ -158,6 +178,67 @@ START_TEST(boxes_touch_flat_meshes_at_their_corners)
     }
     dGeomDestroy(floor);
     dGeomDestroy(box);
+}
+END_TEST
+
+// ---- meshes that change
+
+// m, of a flat mesh, by what a box at z = 0 has for a depth.
+static double height_of(dGeomID floor)
+{
+    dGeomID box = dCreateBox(NULL, 1, 0.5, 0.25);
+    dGeomSetPosition(box, 0, 0, 0.125);
+    const double depth = touch(box, floor) == 4 ? contact[0].depth : NAN;
+    dGeomDestroy(box);
+    return depth;
+}
+
+// Fills an array of corners that ODE has by reference.
+static void lift(double corner[4][3], double height)
+{
+    for (int i = 0; i < 4; i++) {
+        corner[i][0] = i % 2 ? 4 : -4;
+        corner[i][1] = i / 2 ? 4 : -4;
+        corner[i][2] = height;
+    }
+}
+
+// A mesh is what it is when it is looked at, unless the program tells that it has changed, or takes
+// other data, or data of another size. Where nothing says when to look again, each look is one.
+START_TEST(meshes_are_what_they_were_at_the_last_look)
+{
+    static const dTriIndex index[] = {0, 1, 3, 0, 3, 2, 0, 1, 3};
+    static double corner[2][4][3];
+    dTriMeshDataID other = dGeomTriMeshDataCreate();
+    lift(corner[0], 0.01);
+    lift(corner[1], 0.02);
+    dGeomTriMeshDataBuildDouble(data, corner[0], sizeof(double[3]), 4, index, 6, 3 * sizeof *index);
+    dGeomTriMeshDataBuildDouble(other, corner[1], sizeof(double[3]), 4, index, 6,
+                                3 * sizeof *index);
+    dGeomID floor = dCreateTriMesh(NULL, data, NULL, NULL, NULL);
+    ck_assert_double_eq_tol(height_of(floor), 0.01, 1e-8);
+    lift(corner[0], 0.03);
+    ck_assert_double_eq_tol(height_of(floor), 0.03, 1e-8);
+    sprag_ode_geometry_look_again(geometry);
+    lift(corner[0], 0.04);
+    ck_assert_double_eq_tol(height_of(floor), 0.04, 1e-8);
+    lift(corner[0], 0.05); // not told, and not looked at
+    ck_assert_double_eq_tol(height_of(floor), 0.04, 1e-8);
+    sprag_ode_mesh_changed(data);
+    ck_assert_double_eq_tol(height_of(floor), 0.05, 1e-8);
+    dGeomTriMeshSetData(floor, other);
+    ck_assert_double_eq_tol(height_of(floor), 0.02, 1e-8);
+    dGeomTriMeshSetData(floor, data);
+    ck_assert_double_eq_tol(height_of(floor), 0.05, 1e-8);
+    lift(corner[0], 0.06);
+    dGeomTriMeshDataBuildDouble(data, corner[0], sizeof(double[3]), 4, index, 9, 3 * sizeof *index);
+    dGeomTriMeshSetData(floor, data);
+    ck_assert_double_eq_tol(height_of(floor), 0.06, 1e-8);
+    lift(corner[0], 0.07);
+    sprag_ode_geometry_look_again(geometry);
+    ck_assert_double_eq_tol(height_of(floor), 0.07, 1e-8);
+    dGeomDestroy(floor);
+    dGeomTriMeshDataDestroy(other);
 }
 END_TEST
 
@@ -215,9 +296,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("collide within");
-    ADD_TESTS_WITH(suite, "all", start, stop, {blocks_of_inward_triangles_are_solids, 1},
-                   {long_rods_are_not_within_a_block, 1},
-                   {boxes_touch_flat_meshes_at_their_corners, 1}, {bounds_have_all_triangles, 1},
-                   {sizes_are_the_largest_sides, 1});
+    ADD_TESTS_WITH(
+        suite, "all", start, stop, {blocks_of_inward_triangles_are_solids, 1},
+        {long_rods_are_not_within_a_block, 1}, {open_blocks_of_inward_triangles_are_sheets, 1},
+        {boxes_touch_flat_meshes_at_their_corners, 1}, {bounds_have_all_triangles, 1},
+        {meshes_are_what_they_were_at_the_last_look, 1}, {sizes_are_the_largest_sides, 1});
     return run_suite(suite);
 }

@@ -188,6 +188,53 @@ START_TEST(remembers_many)
 }
 END_TEST
 
+// What is the first, and all, that a step has stored.
+START_TEST(remembers_groups)
+{
+    touching t = open_touching();
+    ode_warm_start *memory = sprag_ode_warm_start_make();
+    sprag_ode_warm_start_store_integrator_step(memory, t.body[0], 0.25);
+    sprag_ode_warm_start_next_step(memory);
+    ck_assert_double_eq(sprag_ode_warm_start_integrator_step(memory, t.body[0]), 0.25);
+    ck_assert_double_eq(sprag_ode_warm_start_integrator_step(memory, t.body[1]), 0);
+    const sprag_memory newton = {.last = SPRAG_STRATEGY_NEWTON},
+                       none = {.last = SPRAG_STRATEGY_NONE};
+    sprag_ode_warm_start_store_group(memory, t.body[0], &none);
+    sprag_ode_warm_start_store_group(memory, t.body[1], &newton);
+    sprag_ode_warm_start_next_step(memory);
+    ck_assert_double_eq(sprag_ode_warm_start_integrator_step(memory, t.body[0]), 0);
+    ck_assert_int_eq(sprag_ode_warm_start_island(memory, t.body[0]).last, SPRAG_STRATEGY_NONE);
+    ck_assert_int_eq(sprag_ode_warm_start_island(memory, t.body[1]).last, SPRAG_STRATEGY_NEWTON);
+    sprag_ode_warm_start_free(memory);
+    dWorldDestroy(t.world);
+}
+END_TEST
+
+// Several threads store at once, in room that is taken before: two rows and a contact's force.
+START_TEST(remembers_what_threads_store)
+{
+    touching t = open_touching();
+    dGeomID a = dCreateSphere(0, 1), b = dCreateSphere(0, 1);
+    dJointID contact = contact_at(&t, a, b, 0);
+    ode_warm_start *memory = sprag_ode_warm_start_make();
+    sprag_ode_warm_start_store_row(memory, contact, 5, 50);
+    ck_assert(sprag_ode_warm_start_begin_threads(memory, 2));
+    sprag_ode_warm_start_store_row(memory, contact, 0, 1);
+    remember(memory, contact, 10);
+    sprag_ode_warm_start_end_threads(memory);
+    sprag_ode_warm_start_store_row(memory, contact, 1, 2);
+    sprag_ode_warm_start_next_step(memory);
+    ck_assert_double_eq(sprag_ode_warm_start_row(memory, contact, 5, NULL), 50);
+    ck_assert_double_eq(sprag_ode_warm_start_row(memory, contact, 0, NULL), 1);
+    ck_assert_double_eq(sprag_ode_warm_start_row(memory, contact, 1, NULL), 2);
+    ck_assert_double_eq_tol(recall(memory, contact), 10, 1e-12);
+    sprag_ode_warm_start_free(memory);
+    dGeomDestroy(a);
+    dGeomDestroy(b);
+    dWorldDestroy(t.world);
+}
+END_TEST
+
 // A pair with more than 64 contacts, as two meshes have, starts without a guess: one contact would
 // be compared with all of them.
 START_TEST(forgets_pairs_of_very_many)
@@ -215,6 +262,7 @@ int main(void)
     Suite *suite = suite_create("warm_start");
     ADD_TESTS_WITH(suite, "all", setup, dCloseODE, {remembers_by_pair, 1},
                    {forces_of_a_pair_go_to_the_nearest, 1}, {remembers_all_parts_of_a_pair, 1},
-                   {remembers_rows, 1}, {remembers_many, 1}, {forgets_pairs_of_very_many, 1});
+                   {remembers_rows, 1}, {remembers_many, 1}, {forgets_pairs_of_very_many, 1},
+                   {remembers_groups, 1}, {remembers_what_threads_store, 1});
     return run_suite(suite);
 }
