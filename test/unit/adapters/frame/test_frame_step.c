@@ -306,6 +306,45 @@ START_TEST(contacts_without_depth_are_dropped)
 }
 END_TEST
 
+// ---- what is not finite
+
+// Bodies without a number for their velocity stay where they are, with all of their islands; the
+// first one is named. Forces that are none are left out, and the bodies fly on.
+START_TEST(what_is_not_finite_is_named_once)
+{
+    open_scene(0);
+    for (int i = 0; i < 2; i++) {
+        dBodyID bad = add_ball(1, 10 * i, NAN), with = add_ball(1, 10 * i + 5, 1);
+        dJointAttach(dJointCreateBall(world, 0), bad, with);
+        dBodyAddForce(add_ball(1, 100 + 10 * i, 1), 0, NAN, 0);
+        dBodyAddTorque(add_ball(1, 200 + 10 * i, 1), 0, 0, INFINITY);
+    }
+    dBodyID nonfinite = NULL, forced = NULL, all[8];
+    ode_islands islands;
+    ck_assert(sprag_ode_find_islands(world, step, &islands));
+    for (int i = 0; i < 8; i++) {
+        dBodyID body = all[i] = islands.bodies[i];
+        if (!nonfinite && isnan(dBodyGetLinearVel(body)[0])) {
+            nonfinite = body;
+        }
+        if (!forced && !isfinite(dBodyGetForce(body)[1] + dBodyGetTorque(body)[2])) {
+            forced = body;
+        }
+    }
+    take_step();
+    ck_assert_int_eq(taken.results.bodies, 8);
+    ck_assert_int_eq(taken.results.frozen_bodies, 4);
+    ck_assert_int_eq(taken.results.invalid_forces, 4);
+    ck_assert_ptr_eq(taken.warnings.nonfinite_body, nonfinite);
+    ck_assert_ptr_eq(taken.warnings.invalid_force, forced);
+    for (int i = 0; i < 8; i++) {
+        const double x = dBodyGetPosition(all[i])[0], way = x - floor(x + 0.001);
+        ck_assert_double_eq_tol(way, x < 99 ? 0 : step, 1e-9);
+    }
+    close_scene();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("frame_step");
@@ -315,5 +354,6 @@ int main(void)
     ADD_TESTS(suite, "contacts", {surfaces_that_differ_are_told, 1}, {other_normals_are_told, 1},
               {contacts_made_in_advance_wait_for_their_geoms, 1},
               {contacts_without_depth_are_dropped, 1});
+    ADD_TESTS(suite, "numbers", {what_is_not_finite_is_named_once, 1});
     return run_suite(suite);
 }
