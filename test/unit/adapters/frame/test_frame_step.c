@@ -286,6 +286,29 @@ START_TEST(contacts_made_in_advance_wait_for_their_geoms)
 }
 END_TEST
 
+// The contact of two geoms that touch is theirs if it joins their bodies, either way round. Between
+// other bodies it is one that the program has given, for all that the geoms are named.
+START_TEST(contacts_between_other_bodies_are_given)
+{
+    static const int joins[][2] = {{0, 1}, {1, 0}, {0, 2}, {2, 0}, {2, 1}, {1, 2}};
+    for (int i = 0; i < 6; i++) {
+        open_scene(0);
+        dBodyID body[3] = {add_ball(1, 0, 1), add_ball(1, 0.2, -1), add_ball(1, 50, 0)};
+        dContact contact = {.geom = {.pos = {0.1}, .normal = {-1}}};
+        contact.geom.g1 = dBodyGetFirstGeom(body[0]);
+        contact.geom.g2 = dBodyGetFirstGeom(body[1]);
+        add_contact(body[joins[i][0]], body[joins[i][1]], contact);
+        take_step();
+        ck_assert_int_eq(taken.results.given_contacts, i > 1);
+        if (i < 2) {
+            ck_assert_double_eq_tol(dBodyGetLinearVel(body[0])[0], 0, 1e-5);
+            ck_assert_double_eq_tol(dBodyGetLinearVel(body[1])[0], 0, 1e-5);
+        }
+        close_scene();
+    }
+}
+END_TEST
+
 // Contacts without a number for their depth are left out: counted, and the first one is named.
 START_TEST(contacts_without_depth_are_dropped)
 {
@@ -353,6 +376,7 @@ int main(void)
               {bodies_that_come_farther_each_time_stand_still, 1});
     ADD_TESTS(suite, "contacts", {surfaces_that_differ_are_told, 1}, {other_normals_are_told, 1},
               {contacts_made_in_advance_wait_for_their_geoms, 1},
+              {contacts_between_other_bodies_are_given, 1},
               {contacts_without_depth_are_dropped, 1});
     ADD_TESTS(suite, "numbers", {what_is_not_finite_is_named_once, 1});
     return run_suite(suite);
