@@ -1,0 +1,132 @@
+// Contacts that a solution shows to be missing: which pairs are asked about, and what is added.
+#include <check.h>
+#include <math.h>
+
+#include "islands.h"
+#include "suite.h"
+
+static const ode_stiffness ahead = {.speculative = true};
+static dWorldID world;
+static dBodyID body[2];
+static dGeomID geom[2];
+static double turn[2]; // rad/s, of the bodies in the solution, about the z axis
+static int asked;
+static bool found;
+
+static bool find(void *data, const dGeomID pair[2], const double *const velocity[2], double h,
+                 ode_touch *touch)
+{
+    (void)data;
+    asked++;
+    ck_assert(pair[0] == geom[0] && pair[1] == geom[1] && h == step);
+    ck_assert(!velocity[0] || velocity[0][5] == turn[0]);
+    ck_assert(!velocity[1] || velocity[1][5] == turn[1]);
+    *touch = (ode_touch){.left = 0.02, .normal = {0, 1, 0}, .lever = {{1, 2, 3}, {4, 5, 6}}};
+    return found;
+}
+
+// A rod of 4 m and a ball, whose boxes have their corners at 2.005 m and at 0.866 m from the
+// bodies, and half of their least extents 0.1 m and 0.5 m.
+static void open_bodies(void)
+{
+    world = dWorldCreate();
+    for (int i = 0; i < 2; i++) {
+        body[i] = create_body(world, 1, 0, 0, i);
+        geom[i] = i ? dCreateSphere(0, 0.5) : dCreateBox(0, 4, 0.2, 0.2);
+        dGeomSetBody(geom[i], body[i]);
+    }
+    asked = 0;
+}
+
+static void close_bodies(void)
+{
+    for (int i = 0; i < 2; i++) {
+        dGeomDestroy(geom[i]);
+    }
+    dWorldDestroy(world);
+}
+
+// Of these bodies, of which the second may be the world. Returns how many contacts are added.
+static int add_touches(bool turned, bool alone, int contacts)
+{
+    double velocity[2][6] = {{0}}, contact_force[4][6] = {{0}};
+    ode_warm_start *memory = sprag_ode_warm_start_make();
+    pull p = {0};
+    for (int i = 0; i < contacts; i++) {
+        dContact c = {.geom = {.pos = {0.1 * i, 0, 0.5}, .normal = {0, 0, -1}, .depth = -0.01}};
+        c.geom.g1 = geom[0];
+        c.geom.g2 = geom[1];
+        dJointID joint = dJointCreateContact(world, 0, &c);
+        dBodyID second = alone ? NULL : body[1];
+        dJointAttach(joint, turned ? second : body[0], turned ? body[0] : second);
+    }
+    ck_assert(sprag_ode_find_islands(world, step, &p.islands));
+    p.island = island_at(&p.islands, alone && p.islands.bodies[0] != body[0]);
+    p.result = sprag_ode_pull(&p.ode, world, &p.island, step, &ahead, memory, &p.scratch);
+    ck_assert_int_eq(p.result, SPRAG_OK);
+    ck_assert_int_eq(p.ode.problem.contacts, contacts);
+    for (int i = 0; i < p.island.bodies; i++) {
+        velocity[i][5] = turn[p.island.body[i] == body[1]];
+    }
+    p.ode.solution.velocity = velocity;
+    p.ode.solution.contact_force = contact_force;
+    const int added = sprag_ode_add_touches(&p.ode, contacts, find, NULL, &p.scratch);
+    ck_assert_int_eq(p.ode.problem.contacts, contacts + added);
+    for (int i = contacts; i < contacts + added; i++) {
+        const sprag_contact *to = &p.ode.contact[i];
+        for (int side = 0; side < 2; side++) {
+            if (to->body[side] != SPRAG_STATIC) {
+                const int of = p.island.body[to->body[side]] == body[1];
+                ck_assert_double_eq(to->arm[side][1], of ? 5 : 2);
+                ck_assert_double_eq(to->frame[0][1], (of == side) ? 1 : -1);
+            }
+        }
+        ck_assert_double_eq(to->gap, 0.02);
+        ck_assert_double_eq_tol(to->bias, -2, 1e-12);
+        ck_assert_double_eq_tol(dot3(to->frame[0], to->frame[1]), 0, 1e-12);
+        ck_assert_int_eq(p.ode.contact_joint[i] == p.ode.contact_joint[0], 1);
+    }
+    release(&p);
+    sprag_ode_warm_start_free(memory);
+    return added;
+}
+
+// Two bodies that move are asked about where the ways round of their farthest corners are an eighth
+// of the half of the least extent; one against the world always is.
+START_TEST(bodies_that_turn_are_asked_about)
+{
+    const double far[2] = {sqrt(4.02), sqrt(0.75)};
+    found = false;
+    for (int i = 0; i < 16; i++) {
+        const bool enough = i & 1, which = i & 2, turned = i & 4, alone = i & 8;
+        open_bodies();
+        turn[0] = turn[1] = 0;
+        turn[which] = (enough ? 1.001 : 0.999) * 0.1 / 8 / step / far[which];
+        ck_assert_int_eq(add_touches(turned, alone, 1), 0);
+        ck_assert_int_eq(asked, enough || alone);
+        close_bodies();
+    }
+}
+END_TEST
+
+// One contact of a pair, whichever body comes first, beside those that are there.
+START_TEST(pairs_get_one_contact)
+{
+    found = true;
+    turn[0] = 3, turn[1] = -2;
+    for (int i = 0; i < 8; i++) {
+        open_bodies();
+        ck_assert_int_eq(add_touches(i & 1, i & 2, i & 4 ? 3 : 1), 1);
+        ck_assert_int_eq(asked, 1);
+        close_bodies();
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("touches");
+    ADD_TESTS_WITH(suite, "all", setup, dCloseODE, {bodies_that_turn_are_asked_about, 1},
+                   {pairs_get_one_contact, 1});
+    return run_suite(suite);
+}
