@@ -233,7 +233,7 @@ related() {
     solvers/geometry) plugin='test_(geoms|collide|speculative|method_advance)' ;;
     adapters/collision) plugin='test_(collide|speculative|contact_source|meshes|record|method_advance)' ;;
     plugin/collision) plugin='test_(collide|contact_source|speculative)' ;;
-    plugin/report) plugin='test_record.*|reports' ;;
+    plugin/report) plugin='test_record.*|reports|refusals' ;;
     plugin/record) plugin='test_(csv|export|film)' ;;
     plugin/command | plugin/compare) plugin='test_(say|yardstick|compare)|refusals|output' ;;
     plugin/base | plugin/world) plugin='test_(report|world|memory)' ;;
