@@ -6,43 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../failing_memory.h"
 #include "plugin_scene.h"
 #include "suite.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-
-static bool counting, from_there_on;
-static long allocation, failing; // number of the last one; of the first that fails
-
-static bool fails(void)
-{
-    if (!counting) {
-        return false;
-    }
-    allocation++;
-    return from_there_on ? allocation >= failing : allocation == failing;
-}
-
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __real_realloc(old, size);
-}
 
 // ---- what a step leaves
 

@@ -4,41 +4,11 @@
 #define _GNU_SOURCE 1
 #include <stdlib.h>
 
+#include "../failing_memory.h"
 #include "export.h"
 #include "film.h"
 #include "film_scene.h"
 #include "page.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static bool counting, from_there_on;
-static long allocation, failing; // number of the last one; of the first that fails
-
-static bool fails(void)
-{
-    allocation += counting;
-    return counting && (from_there_on ? allocation >= failing : allocation == failing);
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __real_realloc(old, size);
-}
 
 // Is the recording whole? If not, what is told about its end is the message.
 static bool tell(const char *end, char message[REPORT_MESSAGE])
