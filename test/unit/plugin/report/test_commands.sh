@@ -18,6 +18,7 @@ ends() {
 
 "$build/sprag" run slope --seconds 0.3 --record slope.sprec >/dev/null
 ends 0 '^30 steps: the same bits$' "$build/sprag" replay slope.sprec
+ends 0 '^30 steps: the same bits$' "$build/sprag" replay slope.sprec <&- # a file has the number 0
 "$build/sprag" exec -q -o stribeck.softness=1e-4 --record host.sprec "$host" quick 40 >/dev/null
 ends 0 '^40 steps: the same bits$' "$build/sprag" replay host.sprec --record again.sprec
 [ "$("$build/sprag" export again.sprec --count)" = 40 ] || fail "replay keeps no recording"
@@ -71,6 +72,7 @@ if [ -x "$build/bench" ]; then
     ends 1 'no solve that' "$build/bench" solve <(echo '{}')
 fi
 ends 0 'host.json' "$build/sprag" dump host.json --step 5 -- "$host" step 10
+ends 0 'host.json' "$build/sprag" dump host.json --step 5 -- "$host" step 10 <&-
 ends 1 'no contact was solved in step 99' "$build/sprag" dump host.json --step 99 -- "$host" step 10
 ends 2 'not the number of a step' "$build/sprag" dump host.json --step 0 stack
 [ ! -e host.json ] || fail "dump leaves a file without a solve"
@@ -84,6 +86,13 @@ done
 [ "$(cat notes.txt)" = mine ] && [ -d folder ] && [ -p pipe ] && [ -c /dev/null ] && [ -L link ] || fail "dump takes a file away"
 ends 0 'build/bench solve' "$build/sprag" dump solve.json --step 13 stack # one of its own
 grep -q '"number":13' solve.json || fail "dump keeps an earlier file"
+
+# A program may be started without any input: the first file has the number 0.
+"$build/sprag" compare -q --steps 20 -m ode-step -- "$host" step 30 <&- >out && grep -q ': 2 states' out || fail "compare: $(cat out)"
+"$build/sprag" run slope --seconds 0.1 --report none.html <&- >/dev/null && [ -s none.html ] || fail "no page without input"
+"$build/sprag" report host.html host.sprec <&- && [ -s host.html ] || fail "no report without input"
+"$build/sprag" export host.sprec --csv none --gltf none.glb <&- && [ -s none/steps.csv ] && [ -s none.glb ] || fail "no export without input"
+rm host.html
 
 # ---- pipes
 
@@ -106,6 +115,9 @@ for words in 'export pile.sprec --csv short' 'export pile.sprec --gltf short.glb
     # shellcheck disable=SC2086 # words
     (ulimit -f 4 && ends 1 '^sprag: .*short' "$build/sprag" $words) || fail "no limit of files"
 done
+
+mkdir full && ln -s /dev/full full/steps.csv # which is written as it is closed
+ends 1 '^sprag: full: a file in it cannot be written$' "$build/sprag" export slope.sprec --csv full
 
 # ---- report
 
