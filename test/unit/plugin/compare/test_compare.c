@@ -247,6 +247,7 @@ START_TEST(children_start_warm)
         json_t *root = read_json(), *iterations = values_of(root, 0, "iterations");
         size_t count = json_array_size(iterations);
         ck_assert_uint_eq(count, k ? 30 : 1);
+        ck_assert_int_eq(count_outcomes(root, 0, "taken"), (long)count); // from the first step on
         last[k] = json_number_value(json_array_get(iterations, count - 1));
         json_decref(root);
     }
