@@ -8,9 +8,6 @@
 #include "linalg.h"
 #include "record_constants.h"
 
-// Error of the square of a unit vector's length.
-static const double UNIT_ERROR = 1e-12;
-
 // ---- the pair
 
 // A geom that is not the first of its body, mostly of the environment, and its number.
@@ -38,8 +35,7 @@ static const identity *find_side(const contacts_of *of, dBodyID body, dGeomID ge
 static bool set_normal(double normal[3], const ode_contact_view *contact)
 {
     const dReal *given = contact->geom->normal;
-    double square = dot3(given, given), sign = contact->reversed ? -1 : 1;
-    double scale = fabs(square - 1) < UNIT_ERROR ? sign : sign / sqrt(square);
+    double square = dot3(given, given), scale = (contact->reversed ? -1 : 1) / sqrt(square);
     for (int k = 0; k < 3; k++) {
         normal[k] = scale * given[k];
     }
