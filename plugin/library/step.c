@@ -8,6 +8,7 @@
 #include "collide_thread.h"
 #include "compare.h"
 #include "frame_methods.h"
+#include "frame_state.h"
 #include "held_memory.h"
 #include "island_step.h"
 #include "island_threads.h"
@@ -109,14 +110,17 @@ static bool find_islands(world_state *w, dReal step, ode_islands *islands)
 static int step_by_settings(world_state *w, dReal step, stock called)
 {
     ode_islands islands;
-    if (!w->settings.method->ours) {
-        return step_by_ode(w, step, called);
-    }
     if (w->settings.method->keeps_distance && step_guard_is_within(w, __builtin_frame_address(0))) {
         message_once(
             "sprag: a moved callback asks for another step of its world, whose method works "
             "within the step. That step is not taken.");
         return 0;
+    }
+    if (w->frame) { // a step without geometry has no events, nor has one by another method
+        w->frame->events = 0;
+    }
+    if (!w->settings.method->ours) {
+        return step_by_ode(w, step, called);
     }
     w->can_find_islands = true;
     if (w->settings.method->keeps_distance) {

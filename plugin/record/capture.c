@@ -160,7 +160,7 @@ static void write_joint(capture *c, const world_state *w, dJointID joint, int64_
 
 static void write_events(const capture *c, const world_state *w, frame_buffer *to)
 {
-    int count = w->frame && w->settings.method->keeps_distance ? w->frame->events : 0;
+    int count = w->frame ? w->frame->events : 0;
     frame_buffer_table(to, "EVNT", sizeof(sprag_recorded_event));
     for (int k = 0; k < count; k++) {
         const sprag_world_event *e = &w->frame->event[k];

@@ -149,6 +149,51 @@ START_TEST(contacts_carry_the_weight_and_tell_stick_from_slip)
 }
 END_TEST
 
+// As the program could ask for them; a method without events has none, also after one that has.
+START_TEST(events_are_those_of_the_step)
+{
+    enum { STEPS = 60, ROOM = 200 };
+    static sprag_world_event event[STEPS][ROOM];
+    int count[STEPS], found = 0, steps = 0, last = 0;
+    scene s = open_scene("method=advance");
+    for (int k = 0; k < STEPS; k++) {
+        if (!last && found > 6 && count[k - 1] > 0) {
+            configure(s.world, "method=stribeck");
+            last = k;
+        }
+        step_scene(&s, dWorldStep);
+        count[k] = sprag_world_events(s.world, event[k], ROOM);
+        ck_assert_int_le(count[k], ROOM);
+        found += count[k];
+    }
+    close_scene(&s);
+    ck_assert_int_gt(last, 0);
+    sprag_recording r = open_recording();
+    for (; sprag_recording_next(&r); steps++) {
+        ck_assert_uint_eq(r.events, (uint32_t)count[steps]);
+        for (int i = 0; i < count[steps]; i++) {
+            const sprag_world_event *e = &event[steps][i];
+            ck_assert_uint_eq(r.event[i].kind, (uint32_t)e->kind);
+            ck_assert_double_eq(r.event[i].time, e->time);
+            ck_assert(r.event[i].speed == (float)e->speed);
+            ck_assert_uint_eq(r.event[i].joint, SPRAG_RECORDED_NONE);
+            for (int k = 0; k < 3; k++) {
+                ck_assert(r.event[i].position[k] == (float)e->position[k]);
+                ck_assert(r.event[i].normal[k] == (float)e->normal[k]);
+            }
+            for (int side = 0; side < 2; side++) {
+                ck_assert((r.event[i].body[side] == SPRAG_RECORDED_NONE) == !e->body[side]);
+                ck_assert((r.event[i].geom[side] == SPRAG_RECORDED_NONE) == !e->geom[side]);
+                ck_assert(!e->body[side] || r.event[i].body[side] < SCENE_BODIES);
+            }
+        }
+        ck_assert(steps < last || r.events == 0);
+    }
+    ck_assert_int_eq(steps, STEPS);
+    sprag_recording_close(&r);
+}
+END_TEST
+
 START_TEST(the_header_describes_the_tables)
 {
     scene s = open_scene("method=stribeck");
@@ -472,9 +517,9 @@ int main(void)
     Suite *suite = suite_create("recording");
     ADD_TESTS_WITH(suite, "all", setup_recording, teardown_recording, {poses_are_those_of_ode, 1},
                    {contacts_carry_the_weight_and_tell_stick_from_slip, 1},
-                   {the_header_describes_the_tables, 1}, {shapes_are_recorded_once, 1},
-                   {a_contact_without_geoms_names_none, 1}, {a_new_body_gets_a_new_number, 1},
-                   {the_feedback_of_the_program_is_its_own, 1},
+                   {events_are_those_of_the_step, 1}, {the_header_describes_the_tables, 1},
+                   {shapes_are_recorded_once, 1}, {a_contact_without_geoms_names_none, 1},
+                   {a_new_body_gets_a_new_number, 1}, {the_feedback_of_the_program_is_its_own, 1},
                    {whole_frames_are_read_wherever_the_file_ends, 1}, {damage_does_no_harm, 1},
                    {longer_entries_are_read, 1});
     return run_suite_as(suite, CK_FORK);
