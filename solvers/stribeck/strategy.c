@@ -145,8 +145,10 @@ static double interior_tolerance(const sprag_strategy_state *w)
     const sprag_system *system = w->system;
     system->space->momentum(system, system->start, system->work);
     double moves = sprag_system_weighed(system, system->work) / fmax(system->momentum, DBL_MIN);
-    return clamp(STRIBECK_INTERIOR_OF_MOTION * moves, STRIBECK_INTERIOR_FINEST,
-                 STRIBECK_INTERIOR_COARSEST);
+    return w->options.exact ? clamp(STRIBECK_INTERIOR_OF_MOTION * moves, STRIBECK_INTERIOR_FINEST,
+                                    STRIBECK_INTERIOR_COARSEST)
+                            : clamp(STRIBECK_INTERIOR_ENOUGH * moves, STRIBECK_INTERIOR_FINEST,
+                                    STRIBECK_INTERIOR_ENOUGH);
 }
 
 // Newton's method in known forces. It is given up where it leaves them: contacts that were held let

@@ -38,6 +38,7 @@ static sprag_strategy_state make_state(const sprag_scales *scales, double at_res
     return (sprag_strategy_state){.options = {.stiction = scales->stiction.moving,
                                               .finest = at_rest,
                                               .tolerance = options->tolerance,
+                                              .exact = options->exact,
                                               .small = STRIBECK_LIMITER_SMALL,
                                               .theta = STRIBECK_LIMITER_TURN,
                                               .max_iterations = options->max_iterations,
