@@ -36,7 +36,7 @@ typedef struct sprag_strategy_options {
     double finest;       // m/s, stiction tolerance of the others; a cone's own tolerance is a lower
                          // bound of both
     double tolerance;    // momentum residual at which Newton's method ends
-    bool exact;          // of interior_point, in motion
+    bool exact;          // in motion: the caller asks for no larger change of the last sweep
     double small, theta; // of the limiter: share of the tolerance, rad (newton.h)
     unsigned attempts;   // which strategies may run, a set of sprag_attempt
     int max_iterations;  // updates of newton, and of each stage of continuation

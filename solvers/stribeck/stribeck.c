@@ -35,20 +35,21 @@ static double work_left(const sprag_stribeck_options *options)
 static sprag_strategy_state make_state(const sprag_scales *scales, double at_rest,
                                        const sprag_stribeck_options *options, unsigned attempts)
 {
-    return (sprag_strategy_state){.options = {.stiction = scales->stiction.moving,
-                                              .finest = at_rest,
-                                              .tolerance = options->tolerance,
-                                              .exact = options->exact,
-                                              .small = STRIBECK_LIMITER_SMALL,
-                                              .theta = STRIBECK_LIMITER_TURN,
-                                              .max_iterations = options->max_iterations,
-                                              .max_continuation = options->max_continuation,
-                                              .softest = scales->soft.scale,
-                                              .attempts = attempts,
-                                              .small_work = options->direct_work,
-                                              .settled_work = options->settled_work,
-                                              .most_work = work_left(options)},
-                                  .stats = {.stiction = scales->stiction.moving}};
+    return (sprag_strategy_state){
+        .options = {.stiction = scales->stiction.moving,
+                    .finest = at_rest,
+                    .tolerance = options->tolerance,
+                    .exact = options->sweep_change <= STRIBECK_SWEEP_TOLERANCE,
+                    .small = STRIBECK_LIMITER_SMALL,
+                    .theta = STRIBECK_LIMITER_TURN,
+                    .max_iterations = options->max_iterations,
+                    .max_continuation = options->max_continuation,
+                    .softest = scales->soft.scale,
+                    .attempts = attempts,
+                    .small_work = options->direct_work,
+                    .settled_work = options->settled_work,
+                    .most_work = work_left(options)},
+        .stats = {.stiction = scales->stiction.moving}};
 }
 
 // false: no memory.

@@ -144,7 +144,8 @@ static const double STRIBECK_INTERIOR_WARM = 0.03, STRIBECK_INTERIOR_INSIDE = 0.
 static const double STRIBECK_INTERIOR_SHARE = 0.98;
 
 // Error at which it ends, relative to the scale of the step: a share of the momentum before the
-// step, between two limits. This share and upper limit are of exact solves. Larger: Newton's method
+// step, between two limits. This share and upper limit are of solves whose sweeps end at
+// STRIBECK_SWEEP_TOLERANCE (effort=exact, advance). Larger: Newton's method
 // in the forces cannot go on from there; smaller: more updates in what moves.
 static const double STRIBECK_INTERIOR_OF_MOTION = 1e-2, STRIBECK_INTERIOR_FINEST = 1e-6,
                     STRIBECK_INTERIOR_COARSEST = 1e-3;
