@@ -359,9 +359,8 @@ double advance_choose_length(advance_run *run);
 void advance_scan(advance_run *run, double reach);
 
 // Sets the attempt's safe and blocking, and the certificates of the pairs: for how long, `horizon`
-// at most, the motion may go on. moved: bodies whose motion has changed since; NULL: all. blocking:
-// only of pairs whose last certificate was finite.
-void advance_certify(advance_run *run, double horizon, const bool *moved, bool blocking);
+// at most, the motion may go on. moved: bodies whose motion has changed since; NULL: all.
+void advance_certify(advance_run *run, double horizon, const bool *moved);
 
 // m/s, along a normal into shape 0, of a point on each shape: positive apart.
 double advance_rate(const advance_near *near, const double at[2][3], const double *normal);

@@ -380,14 +380,14 @@ static bool has_moved(const advance_run *run, int pair, const bool *moved)
            (body[1] != SPRAG_STATIC && moved[body[1]]);
 }
 
-void advance_certify(advance_run *run, double horizon, const bool *moved, bool blocking)
+void advance_certify(advance_run *run, double horizon, const bool *moved)
 {
     advance_spend(run, ADVANCE_LOOK_WORK * run->frame->pairs);
     run->attempt.safe = horizon;
     run->attempt.blocking = -1;
     for (int i = 0; i < run->frame->pairs; i++) {
         const double *time = &run->near[i].certificate.time;
-        if ((!moved || has_moved(run, i, moved)) && !(blocking && isinf(*time))) {
+        if (!moved || has_moved(run, i, moved)) {
             certify_pair(run, i, horizon);
         }
         if (*time < run->attempt.safe) {

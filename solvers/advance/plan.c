@@ -46,19 +46,11 @@ void advance_stop_at_limit(advance_run *run)
 static void attempt(advance_run *run, double length, double horizon)
 {
     double before = 0;
-    bool some = false; // only pairs that blocked before have been certified
     advance_begin_attempt(run, length);
     for (int pass = 0, since = 0; pass < ADVANCE_PASSES && since < ADVANCE_PATIENCE;
          pass++, since++) {
         advance_solve(run, length);
-        some = pass > 0;
-        if (some) {
-            advance_certify(run, horizon, NULL, true);
-        }
-        if (!some || run->attempt.safe >= length) {
-            advance_certify(run, horizon, NULL, false);
-            some = false;
-        }
+        advance_certify(run, horizon, NULL);
         if (run->attempt.safe >= length || run->attempt.failed || run->result != SPRAG_OK ||
             advance_event_work_is_spent(run) ||
             !advance_meet_blocking(run, first_event(run), band_of(run))) {
@@ -68,9 +60,6 @@ static void attempt(advance_run *run, double length, double horizon)
             before = run->attempt.safe;
             since = 0;
         }
-    }
-    if (some) {
-        advance_certify(run, horizon, NULL, false);
     }
     advance_stop_at_limit(run);
 }
