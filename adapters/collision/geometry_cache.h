@@ -53,11 +53,6 @@ struct ode_geometry {
     long looks;    // calls of sprag_ode_geometry_look_again so far
 };
 
-// ---- shapes.c
-
-// Sphere, box, capsule or cylinder. false: another geom, or one without size.
-bool sprag_ode_simple_shape(dGeomID id, sprag_shape *shape);
-
 // ---- convex.c
 
 // The faces of a convex geom of known layout. NULL: no memory.

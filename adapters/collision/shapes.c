@@ -24,33 +24,9 @@ static void set_plane_pose(sprag_pose *pose, const dVector4 p)
     }
 }
 
-bool sprag_ode_simple_shape(dGeomID id, sprag_shape *s)
+static ode_geom_kind kind_of_size(bool has_size)
 {
-    dVector3 sides;
-    dReal length = 1;
-    *s = (sprag_shape){.kind = SPRAG_SHAPE_KINDS};
-    switch (dGeomGetClass(id)) {
-    case dSphereClass:
-        s->kind = SPRAG_SPHERE;
-        s->radius = dGeomSphereGetRadius(id);
-        return s->radius > 0;
-    case dBoxClass:
-        dGeomBoxGetLengths(id, sides);
-        *s = (sprag_shape){.kind = SPRAG_BOX, .half = {sides[0] / 2, sides[1] / 2, sides[2] / 2}};
-        return sides[0] > 0 && sides[1] > 0 && sides[2] > 0;
-    case dCapsuleClass:
-        s->kind = SPRAG_CAPSULE;
-        dGeomCapsuleGetParams(id, &s->radius, &length);
-        s->half[2] = length / 2;
-        return s->radius > 0;
-    case dCylinderClass:
-        s->kind = SPRAG_CYLINDER;
-        dGeomCylinderGetParams(id, &s->radius, &length);
-        s->half[2] = length / 2;
-        return s->radius > 0 && length > 0;
-    default:
-        return false;
-    }
+    return has_size ? ODE_GEOM_SHAPE : ODE_GEOM_NONE;
 }
 
 // Sets the shape and the kind. false: no memory.
@@ -58,13 +34,30 @@ static bool set_shape(ode_geometry *g, dGeomID id, ode_geom *geom)
 {
     sprag_shape *s = &geom->shape;
     dVector4 plane;
+    dVector3 sides;
+    dReal length;
     geom->kind = ODE_GEOM_SHAPE;
     switch (dGeomGetClass(id)) {
     case dSphereClass:
+        *s = (sprag_shape){.kind = SPRAG_SPHERE, .radius = dGeomSphereGetRadius(id)};
+        geom->kind = kind_of_size(s->radius > 0);
+        return true;
     case dBoxClass:
+        dGeomBoxGetLengths(id, sides);
+        *s = (sprag_shape){.kind = SPRAG_BOX, .half = {sides[0] / 2, sides[1] / 2, sides[2] / 2}};
+        geom->kind = kind_of_size(sides[0] > 0 && sides[1] > 0 && sides[2] > 0);
+        return true;
     case dCapsuleClass:
+        s->kind = SPRAG_CAPSULE;
+        dGeomCapsuleGetParams(id, &s->radius, &length);
+        s->half[2] = length / 2;
+        geom->kind = kind_of_size(s->radius > 0);
+        return true;
     case dCylinderClass:
-        geom->kind = sprag_ode_simple_shape(id, s) ? ODE_GEOM_SHAPE : ODE_GEOM_NONE;
+        s->kind = SPRAG_CYLINDER;
+        dGeomCylinderGetParams(id, &s->radius, &length);
+        s->half[2] = length / 2;
+        geom->kind = kind_of_size(s->radius > 0 && length > 0);
         return true;
     case dPlaneClass:
         *s = (sprag_shape){.kind = SPRAG_PLANE};
