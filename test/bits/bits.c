@@ -154,7 +154,7 @@ static void run_stock(comparison *c)
     }
 }
 
-// Of the general solver, where there is one.
+// Solves problems of the general solver, where there is one.
 static void run_general(comparison *c)
 {
 #ifdef BITS_GENERAL
