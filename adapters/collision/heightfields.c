@@ -59,13 +59,13 @@ bool sprag_ode_field_triangles(dGeomID field, const double local[6], double most
         return false;
     }
     for (int x = x0; x <= x1; x++) {
-        double at[4][3] = {{0}}; // two samples on this side of the cell, two on the next
+        double at[2][2][3] = {{{0}}}; // two samples on this side of the cell, two on the next
         for (int z = z0; z <= z1 + 1; z++) {
-            memcpy(at[0], at[2], 2 * sizeof at[0]);
-            for (int i = 2; i < 4; i++) {
-                at[i][0] = (x + (i & 1)) * h->sample_width - h->half_width;
-                at[i][1] = height(id, x + (i & 1), z);
-                at[i][2] = z * h->sample_depth - h->half_depth;
+            memcpy(at[0], at[1], sizeof at[0]);
+            for (int i = 0; i < 2; i++) {
+                at[1][i][0] = (x + i) * h->sample_width - h->half_width;
+                at[1][i][1] = height(id, x + i, z);
+                at[1][i][2] = z * h->sample_depth - h->half_depth;
             }
             for (int t = 0; t < 2 && z > z0; t++) {
                 add_half((const double(*)[3])at, t, local, 2 * ((int64_t)x * cells[1] + z - 1) + t,
