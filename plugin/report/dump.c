@@ -34,8 +34,6 @@ static const char help[] =
     "Exit code: 0 written; 1 not written, no solve has failed, or there was no such step;\n"
     "2 wrong arguments; 127 PROGRAM not found, 126 it cannot be executed.\n";
 
-enum { WORDS_MAX = 4000 };
-
 // Makes the file, empty, or empties an earlier dump. What else has that name stays as it is.
 static bool make_file(const char *name)
 {
@@ -83,8 +81,12 @@ static bool is_written(const char *name, bool *whole)
 
 static int run(char **words, int count, bool is_program, const char *options)
 {
-    char *all[WORDS_MAX + 8];
+    char **all = calloc((size_t)count + 6, sizeof *all);
     int n = 0;
+    if (!all) {
+        cli_fail(0, "no memory for the command");
+        return -1;
+    }
     all[n++] = is_program ? "exec" : "run";
     if (is_program) {
         all[n++] = "-q";
@@ -94,11 +96,10 @@ static int run(char **words, int count, bool is_program, const char *options)
         all[n++] = (char *)options;
     }
     all[n++] = "--";
-    for (int i = 0; i < count && i < WORDS_MAX; i++) {
-        all[n++] = words[i];
-    }
-    all[n] = NULL;
-    return rerun(NULL, all);
+    memcpy(all + n, words, (size_t)count * sizeof *all);
+    int code = rerun(NULL, all);
+    free(all);
+    return code;
 }
 
 int cli_dump(int argc, char **argv)

@@ -33,8 +33,6 @@ static const char help[] = "Usage: sprag replay RECORDING [-m METHOD] [--record 
                            "\n"
                            "Exit code: 0 the same bits; 1 another run, or none.\n";
 
-enum { WORDS_MAX = 4000 };
-
 // ---- the run
 
 // The words behind the program that make it record are left out.
@@ -48,7 +46,7 @@ static void add_words(char **to, int count, json_t *command, bool is_sprag)
         bool is_output = is_sprag && i > 0 && text && !strncmp(text, "--re", 4);
         if (is_output && !strchr(text, '=')) { // --record FILE, --report FILE
             i++;
-        } else if (!is_output && count < WORDS_MAX && text) {
+        } else if (!is_output && text) {
             to[count++] = text;
         }
     }
@@ -64,7 +62,6 @@ static bool ends_with(const char *text, const char *end)
 // The command itself steps models; every other program is preloaded, or linked to the library.
 static int run_again(json_t *header, const char *method, const char *file)
 {
-    char *words[WORDS_MAX + 8] = {"exec", "-q"};
     int count = 2;
     const char *program = json_string_value(json_object_get(header, "program"));
     const char *directory = json_string_value(json_object_get(header, "directory"));
@@ -76,6 +73,13 @@ static int run_again(json_t *header, const char *method, const char *file)
         cli_fail(0, "the recording does not tell the command");
         return -1;
     }
+    char **words = calloc(json_array_size(command) + 6, sizeof *words);
+    if (!words) {
+        cli_fail(0, "no memory for the command");
+        return -1;
+    }
+    words[0] = "exec";
+    words[1] = "-q";
     if (is_sprag) { // behind its own options, of which the last one counts
         add_words(words, 0, command, true);
         for (count = 0; words[count];) {
@@ -97,7 +101,9 @@ static int run_again(json_t *header, const char *method, const char *file)
     } else {
         unsetenv("SPRAG_OPTIONS");
     }
-    return rerun(directory, is_sprag ? words + 1 : words);
+    int ended = rerun(directory, is_sprag ? words + 1 : words);
+    free(words);
+    return ended;
 }
 
 // ---- the comparison

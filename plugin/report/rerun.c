@@ -5,26 +5,28 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "say.h"
 
-enum { ARGUMENTS_MAX = 4096 };
-
 static void start(const char *own, const char *directory, char *const *arguments)
 {
-    char *all[ARGUMENTS_MAX + 2] = {"sprag"};
-    int nothing = open("/dev/null", O_WRONLY), count = 0;
-    for (; arguments[count] && count < ARGUMENTS_MAX; count++) {
-        all[count + 1] = arguments[count];
+    size_t count = 0;
+    while (arguments[count]) {
+        count++;
     }
-    if (arguments[count]) {
-        cli_fail(0, "the command has more than %d arguments", ARGUMENTS_MAX);
+    char **all = calloc(count + 2, sizeof *all);
+    int nothing = open("/dev/null", O_WRONLY);
+    if (!all) {
+        cli_fail(0, "no memory for the command");
     } else if (directory && chdir(directory) != 0) {
         cli_fail(0, "%s: %s", directory, strerror(errno));
     } else {
+        all[0] = "sprag";
+        memcpy(all + 1, arguments, count * sizeof *all);
         dup2(nothing, STDOUT_FILENO);
         execv(own, all);
         cli_fail(0, "%s: %s", own, strerror(errno));

@@ -41,6 +41,10 @@ for file in slope.sprec host.sprec; do
     [ "$("$build/sprag" export other.sprec --csv other && cut -d, -f3 other/steps.csv | sort -u | tr '\n' ' ')" = "method ode-quick " ] ||
         fail "replay -m: $file"
 done
+# shellcheck disable=SC2046 # 5000 words
+"$build/sprag" exec -q --record many.sprec "$host" quick 5 $(seq 5000) >/dev/null
+ends 0 '^5 steps: the same bits$' "$build/sprag" replay many.sprec --record again.sprec
+cmp -s <(head -1 many.sprec | grep -o '"command":[^]]*') <(head -1 again.sprec | grep -o '"command":[^]]*') || fail "replay cuts a command"
 head -1 host.sprec >empty.sprec # a program that has made no step
 ends 0 '^0$' "$build/sprag" export empty.sprec --count
 "$build/sprag" export empty.sprec --csv empty && [ "$(cat empty/*.csv | wc -l)" = "$(find empty -name '*.csv' | wc -l)" ] || fail "rows without a step"
