@@ -77,12 +77,14 @@ static double limit_update(const sprag_system *system, const sprag_newton_limits
     return alpha;
 }
 
-// Returns the share of the update to take. The limiter regards slips only.
+// Returns the share of the update to take. The limiter regards slips only. Rows alone that neither
+// reach nor leave a bound are linear.
 static double choose_length(sprag_system *system, const sprag_newton_limits *limits,
                             double stiction, sprag_newton_state *s)
 {
     double alpha = limit_update(system, limits, stiction);
-    if (system->convex || sprag_system_reaches_bound(system)) {
+    if ((system->convex && system->points > 0) ||
+        (system->bounded && sprag_system_reaches_bound(system))) {
         for (int i = 0; i < system->points; i++) {
             s->bound[i] = system->impulse[i][SPRAG_NORMAL];
         }
