@@ -118,36 +118,70 @@ static bool is_on_ground(const sprag_contact *contact, int side, const bool *gro
     return body != SPRAG_STATIC && (other == SPRAG_STATIC || ground[other]) && contact->gap <= 0;
 }
 
+// Is it one convex geom, but no ball? Then contacts that push it the same way are no edges.
+static bool is_one_solid(dBodyID body)
+{
+    const dGeomID geom = dBodyGetFirstGeom(body);
+    const int class = geom && !dBodyGetNextGeom(geom) ? dGeomGetClass(geom) : dSphereClass;
+    return is_convex(class) && class != dSphereClass;
+}
+
+// Do two contacts push their bodies the same way? 2 contact + side, of each.
+static bool push_alike(const sprag_contact *contact, int a, int b)
+{
+    const double *of_a = contact[a / 2].frame[0], *of_b = contact[b / 2].frame[0];
+    const double sign = (a ^ b) & 1 ? -1 : 1;
+    return of_a[0] == sign * of_b[0] && of_a[1] == sign * of_b[1] && of_a[2] == sign * of_b[2];
+}
+
+// Sets of which bodies contacts may be edges. last: of each body, zero. Returns whether there are
+// any.
+static bool find_edged(const ode_problem *pulled, const bool *ground, int *last, bool *edged)
+{
+    const sprag_contact *contact = pulled->contact;
+    bool any = false;
+    for (int i = 0; i < 2 * pulled->problem.contacts; i++) {
+        if (is_on_ground(&contact[i / 2], i % 2, ground)) {
+            const int body = contact[i / 2].body[i % 2];
+            if (last[body] && !edged[body]) {
+                any |= edged[body] = !push_alike(contact, last[body] - 1, i) ||
+                                     !is_one_solid(pulled->island.body[body]);
+            }
+            last[body] = i + 1;
+        }
+    }
+    return any;
+}
+
 int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch)
 {
     const ode_island *island = &pulled->island;
     const sprag_contact *contact = pulled->contact;
     const int count = pulled->problem.contacts;
-    bool *ground = SPRAG_TAKE_RAW(scratch, island->bodies, bool), several = false;
-    int *touches = SPRAG_TAKE(scratch, island->bodies, int);
+    bool *ground = SPRAG_TAKE_RAW(scratch, island->bodies, bool);
+    bool *edged = SPRAG_TAKE(scratch, island->bodies, bool);
     int *first = SPRAG_TAKE(scratch, island->bodies, int); // 1 + index, 0: none
-    touch *all = SPRAG_TAKE_RAW(scratch, 2 * (size_t)count, touch);
-    int left = 0;
-    *kept = SPRAG_TAKE_RAW(scratch, count, int);
     if (scratch->failed) {
         return count;
     }
     for (int i = 0; i < island->bodies; i++) {
         ground[i] = has_edges(island->body[i]);
     }
-    for (int i = 0; i < 2 * count; i++) {
-        if (is_on_ground(&contact[i / 2], i % 2, ground)) {
-            several |= touches[contact[i / 2].body[i % 2]]++ > 0;
-        }
-    }
-    if (!several) { // a contact keeps its body off another one
+    if (!find_edged(pulled, ground, first, edged)) { // a contact keeps its body off another one
         return count;
     }
+    touch *all = SPRAG_TAKE_RAW(scratch, 2 * (size_t)count, touch);
+    int left = 0;
+    *kept = SPRAG_TAKE_RAW(scratch, count, int);
+    if (scratch->failed) {
+        return count;
+    }
+    memset(first, 0, (size_t)island->bodies * sizeof *first);
     for (int i = 0; i < 2 * count; i++) {
         const int body = contact[i / 2].body[i % 2];
         all[i].geom = NULL;
         all[i].off = false;
-        if (is_on_ground(&contact[i / 2], i % 2, ground) && touches[body] > 1) {
+        if (is_on_ground(&contact[i / 2], i % 2, ground) && edged[body]) {
             all[i] = touch_of(pulled, i / 2, i % 2);
             if (all[i].geom) {
                 add_touch(all, i, &first[body]);
