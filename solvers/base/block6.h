@@ -9,7 +9,7 @@
 
 #include "vectors6.h"
 
-// C -= A B
+// C -= A' B
 static inline void subtract_product(double *restrict C, const double *restrict A,
                                     const double *restrict B)
 {
@@ -17,18 +17,9 @@ static inline void subtract_product(double *restrict C, const double *restrict A
         vector6 c;
         load6(&c, C + 6 * i);
         for (int k = 0; k < 6; k++) {
-            subtract6(&c, A[6 * i + k], B + 6 * k);
+            subtract6(&c, A[6 * k + i], B + 6 * k);
         }
         store6(C + 6 * i, &c);
-    }
-}
-
-static inline void transpose(const double *restrict A, double *restrict B)
-{
-    for (int i = 0; i < 6; i++) {
-        for (int j = 0; j < 6; j++) {
-            B[6 * j + i] = A[6 * i + j];
-        }
     }
 }
 
@@ -44,15 +35,31 @@ static inline void subtract_apply(double *restrict y, const double *restrict A,
     }
 }
 
+// The same, one product after the other.
+static inline void subtract_in_turn(double *restrict y, const double *restrict A,
+                                    const double *restrict x)
+{
+    for (int i = 0; i < 6; i++) {
+        double s = y[i];
+        for (int j = 0; j < 6; j++) {
+            s -= A[6 * i + j] * x[j];
+        }
+        y[i] = s;
+    }
+}
+
+// y -= A' x
 static inline void subtract_apply_transposed(double *restrict y, const double *restrict A,
                                              const double *restrict x)
 {
-    vector6 sum;
-    load6(&sum, y);
+    vector6 left, sum = {{0}, {0}};
+    load6(&left, y);
     for (int i = 0; i < 6; i++) {
-        subtract6(&sum, x[i], A + 6 * i);
+        add6(&sum, x[i], A + 6 * i);
     }
-    store6(y, &sum);
+    left.a -= sum.a;
+    left.b -= sum.b;
+    store6(y, &left);
 }
 
 // A = L L', L in the lower half; the diagonal holds the inverse of L's. Reads the upper half.
@@ -83,30 +90,30 @@ static inline __attribute__((always_inline)) bool cholesky(double *A)
     return true;
 }
 
-// B = B L'^-1, all rows at once: on the transposed block
+// B = L^-1 B
 static inline void divide_cholesky(double *restrict B, const double *restrict L)
 {
-    double T[36];
-    transpose(B, T);
     for (int j = 0; j < 6; j++) {
-        vector6 t;
-        load6(&t, T + 6 * j);
+        vector6 b;
+        load6(&b, B + 6 * j);
         for (int k = 0; k < j; k++) {
-            subtract6(&t, L[6 * j + k], T + 6 * k);
+            subtract6(&b, L[6 * j + k], B + 6 * k);
         }
-        t.a *= L[7 * j];
-        t.b *= L[7 * j];
-        store6(T + 6 * j, &t);
+        b.a *= L[7 * j];
+        b.b *= L[7 * j];
+        store6(B + 6 * j, &b);
     }
-    transpose(T, B);
 }
 
+// In registers, as solve_lu: processors wait where a vector is loaded that was stored in parts.
 static inline void forward_cholesky(const double *restrict L, double *restrict x)
 {
     double y[6];
     memcpy(y, x, sizeof y);
+#pragma GCC unroll 6
     for (int k = 0; k < 6; k++) {
         y[k] *= L[7 * k];
+#pragma GCC unroll 6
         for (int i = k + 1; i < 6; i++) {
             y[i] -= L[6 * i + k] * y[k];
         }
@@ -118,8 +125,10 @@ static inline void backward_cholesky(const double *restrict L, double *restrict 
 {
     double y[6];
     memcpy(y, x, sizeof y);
+#pragma GCC unroll 6
     for (int k = 5; k >= 0; k--) {
         y[k] *= L[7 * k];
+#pragma GCC unroll 6
         for (int i = 0; i < k; i++) {
             y[i] -= L[6 * k + i] * y[k];
         }
@@ -174,58 +183,61 @@ static inline __attribute__((always_inline)) bool lu(double *A, int *pivot)
     return true;
 }
 
-static inline void solve_lu(const double *A, const int *pivot, double *x)
+static inline void solve_lu(const double *restrict A, const int *pivot, double *restrict x)
 {
+    double y[6];
     for (int k = 0; k < 6; k++) {
         double swap = x[k];
         x[k] = x[pivot[k]];
         x[pivot[k]] = swap;
     }
+    memcpy(y, x, sizeof y);
+#pragma GCC unroll 6
     for (int i = 1; i < 6; i++) {
+#pragma GCC unroll 6
         for (int k = 0; k < i; k++) {
-            x[i] -= A[6 * i + k] * x[k];
+            y[i] -= A[6 * i + k] * y[k];
         }
     }
+#pragma GCC unroll 6
     for (int k = 5; k >= 0; k--) {
+#pragma GCC unroll 6
         for (int j = k + 1; j < 6; j++) {
-            x[k] -= A[6 * k + j] * x[j];
+            y[k] -= A[6 * k + j] * y[j];
         }
-        x[k] *= A[7 * k];
+        y[k] *= A[7 * k];
     }
+    memcpy(x, y, sizeof y);
 }
 
-// B = B D^-1, all rows at once, on the transposed block: x D = b with P D = L U, so x = z P,
-// z L = y, y U = b.
+// B' = B' D^-1: of each column x D = b with P D = L U, so x = z P, z L = y, y U = b.
 static inline void divide_lu(double *restrict B, const double *restrict D, const int *pivot)
 {
-    double T[36];
-    transpose(B, T);
     for (int j = 0; j < 6; j++) {
-        vector6 t;
-        load6(&t, T + 6 * j);
+        vector6 b;
+        load6(&b, B + 6 * j);
         for (int k = 0; k < j; k++) {
-            subtract6(&t, D[6 * k + j], T + 6 * k);
+            subtract6(&b, D[6 * k + j], B + 6 * k);
         }
-        t.a *= D[7 * j];
-        t.b *= D[7 * j];
-        store6(T + 6 * j, &t);
+        b.a *= D[7 * j];
+        b.b *= D[7 * j];
+        store6(B + 6 * j, &b);
     }
     for (int j = 4; j >= 0; j--) {
-        vector6 t;
-        load6(&t, T + 6 * j);
+        vector6 b;
+        load6(&b, B + 6 * j);
         for (int k = j + 1; k < 6; k++) {
-            subtract6(&t, D[6 * k + j], T + 6 * k);
+            subtract6(&b, D[6 * k + j], B + 6 * k);
         }
-        store6(T + 6 * j, &t);
+        store6(B + 6 * j, &b);
     }
     for (int j = 5; j >= 0; j--) {
         vector6 here, there;
-        load6(&here, T + 6 * j);
-        load6(&there, T + 6 * pivot[j]);
-        store6(T + 6 * j, &there);
-        store6(T + 6 * pivot[j], &here);
+        load6(&here, B + 6 * j);
+        load6(&there, B + 6 * pivot[j]);
+        store6(B + 6 * j, &there);
+        store6(B + 6 * pivot[j], &here);
     }
-    transpose(T, B);
 }
 
 #endif

@@ -13,13 +13,20 @@
 
 // ---- pattern
 
+// Does an edge join two nodes, and not those of the edge before it, as the rows of a joint do?
+static bool is_new(const int (*edge)[2], int e)
+{
+    return edge[e][0] != edge[e][1] &&
+           (e == 0 || edge[e][0] != edge[e - 1][0] || edge[e][1] != edge[e - 1][1]);
+}
+
 // Lists the neighbours of every node once, in any order. Returns their number.
 static int gather_neighbours(int n, int edges, const int (*edge)[2], int *start, int *neighbour,
                              int *seen)
 {
     int *end = seen; // one array for both: the ends are no longer used when the marks are set
     for (int e = 0; e < edges; e++) {
-        if (edge[e][0] != edge[e][1]) {
+        if (is_new(edge, e)) {
             start[edge[e][0] + 1]++;
             start[edge[e][1] + 1]++;
         }
@@ -30,7 +37,7 @@ static int gather_neighbours(int n, int edges, const int (*edge)[2], int *start,
     }
     for (int e = 0; e < edges; e++) {
         int a = edge[e][0], b = edge[e][1];
-        if (a != b) {
+        if (is_new(edge, e)) {
             neighbour[end[a]++] = b;
             neighbour[end[b]++] = a;
         }
@@ -67,7 +74,7 @@ static void order(sprag_blocks *blocks, const int *start, const int *neighbour, 
         return;
     }
     int room = count + count / 5 + 7 * n + 1;
-    int *work = SPRAG_TAKE(scratch, 8 * (size_t)n + (size_t)room, int);
+    int *work = SPRAG_TAKE_RAW(scratch, 8 * (size_t)n + (size_t)room, int);
     if (!work) {
         return;
     }
@@ -100,11 +107,11 @@ static bool fill(sprag_blocks *blocks, const int *start, const int *neighbour, i
                  sprag_scratch *scratch)
 {
     int n = blocks->n;
-    int *first_child = SPRAG_TAKE(scratch, n, int);
-    int *next_child = SPRAG_TAKE(scratch, n, int);
+    int *first_child = SPRAG_TAKE_RAW(scratch, n, int);
+    int *next_child = SPRAG_TAKE_RAW(scratch, n, int);
     int *seen = blocks->place;
     int room = 4 * n + 2 * count;
-    blocks->row = SPRAG_TAKE(scratch, room, int);
+    blocks->row = SPRAG_TAKE_RAW(scratch, room, int);
     if (scratch->failed) {
         return false;
     }
@@ -115,7 +122,7 @@ static bool fill(sprag_blocks *blocks, const int *start, const int *neighbour, i
     for (int k = 0; k < n; k++) {
         if (room - end < n) { // a column has fewer rows
             room = 2 * room + n;
-            int *bigger = SPRAG_TAKE(scratch, room, int);
+            int *bigger = SPRAG_TAKE_RAW(scratch, room, int);
             if (!bigger) {
                 return false;
             }
@@ -180,12 +187,12 @@ sprag_result sprag_blocks_analyse(sprag_blocks *blocks, int n, int edges, const 
                                   sprag_scratch *scratch)
 {
     *blocks = (sprag_blocks){.n = n};
-    blocks->rank = SPRAG_TAKE(scratch, n, int);
-    blocks->body = SPRAG_TAKE(scratch, n, int);
+    blocks->rank = SPRAG_TAKE_RAW(scratch, n, int);
+    blocks->body = SPRAG_TAKE_RAW(scratch, n, int);
     blocks->start = SPRAG_TAKE(scratch, n + 1, int);
-    blocks->place = SPRAG_TAKE(scratch, n + 1, int);
+    blocks->place = SPRAG_TAKE_RAW(scratch, n + 1, int);
     int *start = SPRAG_TAKE(scratch, n + 1, int);
-    int *neighbour = SPRAG_TAKE(scratch, 2 * (size_t)edges, int);
+    int *neighbour = SPRAG_TAKE_RAW(scratch, 2 * (size_t)edges, int);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
@@ -201,10 +208,10 @@ sprag_result sprag_blocks_take(sprag_blocks *blocks, sprag_scratch *scratch)
 {
     int n = blocks->n, off = blocks->start[n];
     blocks->left_start = SPRAG_TAKE(scratch, n + 1, int);
-    blocks->left_column = SPRAG_TAKE(scratch, off, int);
-    blocks->left_block = SPRAG_TAKE(scratch, off, int);
-    blocks->work = SPRAG_TAKE(scratch, 6 * (size_t)n, double);
-    blocks->pivot = SPRAG_TAKE(scratch, n, int[6]);
+    blocks->left_column = SPRAG_TAKE_RAW(scratch, off, int);
+    blocks->left_block = SPRAG_TAKE_RAW(scratch, off, int);
+    blocks->work = SPRAG_TAKE_RAW(scratch, 6 * (size_t)n, double);
+    blocks->pivot = SPRAG_TAKE_RAW(scratch, n, int[6]);
     blocks->diagonal = SPRAG_TAKE_RAW(scratch, n, double[36]); // sprag_blocks_clear
     blocks->lower = SPRAG_TAKE_RAW(scratch, off, double[36]);
     blocks->upper = SPRAG_TAKE_RAW(scratch, off, double[36]);
@@ -229,9 +236,9 @@ void sprag_blocks_clear(sprag_blocks *blocks, bool symmetric)
 {
     size_t off = (size_t)blocks->start[blocks->n];
     memset(blocks->diagonal, 0, (size_t)blocks->n * sizeof *blocks->diagonal);
-    memset(blocks->lower, 0, off * sizeof *blocks->lower);
+    memset(blocks->upper, 0, off * sizeof *blocks->upper);
     if (!symmetric) {
-        memset(blocks->upper, 0, off * sizeof *blocks->upper);
+        memset(blocks->lower, 0, off * sizeof *blocks->lower);
     }
 }
 
@@ -254,59 +261,53 @@ int sprag_blocks_find(const sprag_blocks *blocks, int i, int j)
 
 // ---- numbers
 
-SPRAG_VECTORS
-static sprag_result factor_symmetric(sprag_blocks *blocks)
+// Symmetric: leaves L' in the upper blocks. General: divides the lower blocks by the pivot blocks,
+// and leaves the upper blocks undivided.
+static inline __attribute__((always_inline)) sprag_result factor(sprag_blocks *blocks,
+                                                                 bool symmetric)
 {
     int *place = blocks->place; // row -> its block in column j
+    double(*left)[36] = symmetric ? blocks->upper : blocks->lower;
     for (int j = 0; j < blocks->n; j++) {
         for (int p = blocks->start[j]; p < blocks->start[j + 1]; p++) {
             place[blocks->row[p]] = p;
         }
         for (int q = blocks->left_start[j]; q < blocks->left_start[j + 1]; q++) {
             int k = blocks->left_column[q], at = blocks->left_block[q];
-            double turned[36];
-            transpose(blocks->lower[at], turned);
-            subtract_product(blocks->diagonal[j], blocks->lower[at], turned);
+            subtract_product(blocks->diagonal[j], left[at], blocks->upper[at]);
             for (int p = at + 1; p < blocks->start[k + 1]; p++) {
-                subtract_product(blocks->lower[place[blocks->row[p]]], blocks->lower[p], turned);
+                int to = place[blocks->row[p]];
+                subtract_product(blocks->upper[to], left[at], blocks->upper[p]);
+                if (!symmetric) {
+                    subtract_product(blocks->lower[to], blocks->upper[at], blocks->lower[p]);
+                }
             }
         }
-        if (!cholesky(blocks->diagonal[j])) {
+        if (symmetric ? !cholesky(blocks->diagonal[j])
+                      : !lu(blocks->diagonal[j], blocks->pivot[j])) {
             return SPRAG_SINGULAR;
         }
         for (int p = blocks->start[j]; p < blocks->start[j + 1]; p++) {
-            divide_cholesky(blocks->lower[p], blocks->diagonal[j]);
+            if (symmetric) {
+                divide_cholesky(blocks->upper[p], blocks->diagonal[j]);
+            } else {
+                divide_lu(blocks->lower[p], blocks->diagonal[j], blocks->pivot[j]);
+            }
         }
     }
     return SPRAG_OK;
 }
 
-// Divides the lower blocks by the pivot blocks, and leaves the upper blocks undivided.
+SPRAG_VECTORS
+static sprag_result factor_symmetric(sprag_blocks *blocks)
+{
+    return factor(blocks, true);
+}
+
 SPRAG_VECTORS
 static sprag_result factor_general(sprag_blocks *blocks)
 {
-    int *place = blocks->place;
-    for (int j = 0; j < blocks->n; j++) {
-        for (int p = blocks->start[j]; p < blocks->start[j + 1]; p++) {
-            place[blocks->row[p]] = p;
-        }
-        for (int q = blocks->left_start[j]; q < blocks->left_start[j + 1]; q++) {
-            int k = blocks->left_column[q], at = blocks->left_block[q];
-            subtract_product(blocks->diagonal[j], blocks->lower[at], blocks->upper[at]);
-            for (int p = at + 1; p < blocks->start[k + 1]; p++) {
-                int to = place[blocks->row[p]];
-                subtract_product(blocks->lower[to], blocks->lower[p], blocks->upper[at]);
-                subtract_product(blocks->upper[to], blocks->lower[at], blocks->upper[p]);
-            }
-        }
-        if (!lu(blocks->diagonal[j], blocks->pivot[j])) {
-            return SPRAG_SINGULAR;
-        }
-        for (int p = blocks->start[j]; p < blocks->start[j + 1]; p++) {
-            divide_lu(blocks->lower[p], blocks->diagonal[j], blocks->pivot[j]);
-        }
-    }
-    return SPRAG_OK;
+    return factor(blocks, false);
 }
 
 sprag_result sprag_blocks_factor(sprag_blocks *blocks, bool symmetric)
@@ -330,7 +331,7 @@ SPRAG_VECTORS
 static void solve(sprag_blocks *blocks, bool symmetric, double *x)
 {
     int n = blocks->n;
-    double *y = blocks->work;
+    double *y = blocks->work, (*left)[36] = symmetric ? blocks->upper : blocks->lower;
     for (int k = 0; k < n; k++) {
         memcpy(y + 6 * k, x + 6 * blocks->body[k], 6 * sizeof *y);
     }
@@ -339,13 +340,13 @@ static void solve(sprag_blocks *blocks, bool symmetric, double *x)
             forward_cholesky(blocks->diagonal[k], y + 6 * k);
         }
         for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
-            subtract_apply(y + 6 * blocks->row[p], blocks->lower[p], y + 6 * k);
+            subtract_apply_transposed(y + 6 * blocks->row[p], left[p], y + 6 * k);
         }
     }
     for (int k = n - 1; k >= 0; k--) {
         for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
             if (symmetric) {
-                subtract_apply_transposed(y + 6 * k, blocks->lower[p], y + 6 * blocks->row[p]);
+                subtract_in_turn(y + 6 * k, blocks->upper[p], y + 6 * blocks->row[p]);
             } else {
                 subtract_apply(y + 6 * k, blocks->upper[p], y + 6 * blocks->row[p]);
             }
@@ -379,14 +380,14 @@ static inline void forward_four(const double *restrict L, sprag_four *restrict x
     }
 }
 
-// y -= A x
+// y -= A' x
 static inline void subtract_apply_four(sprag_four *restrict y, const double *restrict A,
                                        const sprag_four *restrict x)
 {
     for (int i = 0; i < 6; i++) {
-        sprag_four sum = A[6 * i] * x[0];
+        sprag_four sum = A[i] * x[0];
         for (int j = 1; j < 6; j++) {
-            sum += A[6 * i + j] * x[j];
+            sum += A[6 * j + i] * x[j];
         }
         y[i] -= sum;
     }
@@ -405,7 +406,7 @@ static int forward(const sprag_blocks *blocks, int first, int second, double *x,
         memset(X + 6 * k, 0, sizeof here);
         forward_four(blocks->diagonal[k], here);
         for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
-            subtract_apply_four(X + 6 * blocks->row[p], blocks->lower[p], here);
+            subtract_apply_four(X + 6 * blocks->row[p], blocks->upper[p], here);
         }
         memcpy(part[count], here, sizeof here);
         place[count++] = k;
@@ -424,14 +425,16 @@ int sprag_blocks_forward(const sprag_blocks *blocks, int first, int second, doub
 
 typedef double panel_row __attribute__((vector_size(8 * SPRAG_PANEL), aligned(8), may_alias));
 
-// Y -= A X
-static inline void subtract_panel(panel_row *restrict Y, const double *restrict A,
-                                  const panel_row *restrict X)
+// Y -= A X, or A' X
+static inline __attribute__((always_inline)) void subtract_panel(panel_row *restrict Y,
+                                                                 const double *restrict A,
+                                                                 bool transposed,
+                                                                 const panel_row *restrict X)
 {
     for (int i = 0; i < 6; i++) {
         panel_row y = Y[i];
         for (int j = 0; j < 6; j++) {
-            y -= A[6 * i + j] * X[j];
+            y -= A[transposed ? 6 * j + i : 6 * i + j] * X[j];
         }
         Y[i] = y;
     }
@@ -464,12 +467,12 @@ static void solve_panel(const sprag_blocks *blocks, int first, double *x)
     panel_row *X = (panel_row *)x;
     for (int k = first; k < blocks->n; k++) {
         for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
-            subtract_panel(X + 6 * blocks->row[p], blocks->lower[p], X + 6 * k);
+            subtract_panel(X + 6 * blocks->row[p], blocks->lower[p], true, X + 6 * k);
         }
     }
     for (int k = blocks->n - 1; k >= 0; k--) {
         for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
-            subtract_panel(X + 6 * k, blocks->upper[p], X + 6 * blocks->row[p]);
+            subtract_panel(X + 6 * k, blocks->upper[p], false, X + 6 * blocks->row[p]);
         }
         solve_lu_panel(blocks->diagonal[k], blocks->pivot[k], X + 6 * k);
     }

@@ -21,8 +21,8 @@ typedef struct sprag_blocks {
     // left_start[i] .. left_start[i + 1].
     int *left_start, *left_column, *left_block;
     double (*diagonal)[36]; // n
-    double (*lower)[36];    // block (row, k)
-    double (*upper)[36];    // block (k, row); only a general matrix has these
+    double (*lower)[36];    // block (row, k), transposed; only a general matrix has these
+    double (*upper)[36];    // block (k, row)
     int (*pivot)[6];        // of the diagonal blocks; general only
     int *place;             // work of the factorisation
     double *work;           // 6 n
@@ -44,8 +44,8 @@ double sprag_blocks_work(const sprag_blocks *blocks);
 void sprag_blocks_clear(sprag_blocks *blocks, bool symmetric);
 
 // Returns the index k of the blocks (i, j) and (j, i), i != j in the caller's numbering: the one
-// whose row is eliminated later (higher rank) is lower[k], the other upper[k]. The pattern must
-// contain them.
+// whose row is eliminated later (higher rank) is lower[k], transposed, the other upper[k]. The
+// pattern must contain them.
 int sprag_blocks_find(const sprag_blocks *blocks, int i, int j);
 
 // Factorises in place. SPRAG_SINGULAR if a pivot is zero, not finite or, if symmetric, not

@@ -88,8 +88,8 @@ static void gather(const sprag_system *system, double *sum)
         const sprag_row_stencil *stencil = &space->equation[e];
         for (int side = 0; side < 2; side++) {
             if (stencil->node[side] != SPRAG_NOWHERE) {
-                add_scaled(sum + 6 * stencil->node[side], system->row_impulse[e],
-                           stencil->jacobian[side][0], 6);
+                gather_rows(sum + 6 * stencil->node[side], 1, &system->row_impulse[e],
+                            stencil->jacobian[side]);
             }
         }
     }
@@ -106,7 +106,7 @@ static bool joins(const int node[2])
 static sprag_result analyse(sprag_system *system, sprag_space6 *space)
 {
     int edges = 0;
-    int(*edge)[2] = SPRAG_TAKE(system->scratch, system->points + system->equations, int[2]);
+    int(*edge)[2] = SPRAG_TAKE_RAW(system->scratch, system->points + system->equations, int[2]);
     if (!edge) {
         return SPRAG_NO_MEMORY;
     }
@@ -222,7 +222,8 @@ add_stencil(sprag_blocks *blocks, const int node[2], int block, bool symmetric, 
     }
     if (joins(node)) {
         int late = blocks->rank[node[0]] > blocks->rank[node[1]] ? 0 : 1;
-        add_first_rows(blocks->lower[block], 6, rows, J[late], GJ[!late]);
+        double *lower = symmetric ? blocks->upper[block] : blocks->lower[block];
+        add_first_rows(lower, 6, rows, GJ[!late], J[late]); // of symmetric ones either is both
         if (!symmetric) {
             add_first_rows(blocks->upper[block], 6, rows, J[!late], GJ[late]);
         }

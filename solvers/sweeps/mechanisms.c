@@ -208,8 +208,12 @@ static void add_rows(sweeps *s, mechanism *m)
         }
         if (a >= 0 && b >= 0) {
             const int i = all->local[a], j = all->local[b];
-            const bool late = blocks->rank[j] > blocks->rank[i]; // of the lower block's rows
-            add_row(blocks->lower[sprag_blocks_find(blocks, i, j)], J[late], slope, J[!late]);
+            const bool late = blocks->rank[j] > blocks->rank[i]; // of the upper block's columns
+            double scaled[6];
+            for (int k = 0; k < 6; k++) {
+                scaled[k] = J[late][k] * slope;
+            }
+            add_row(blocks->upper[sprag_blocks_find(blocks, i, j)], J[!late], 1, scaled);
         }
     }
 }

@@ -340,9 +340,10 @@ static outcome solve_by_blocks(const matrix *A, bool symmetric, double *x)
             const pair *pair = &A->pair[p];
             int at = sprag_blocks_find(&blocks, pair->body[0], pair->body[1]);
             bool later = blocks.rank[pair->body[0]] > blocks.rank[pair->body[1]];
-            memcpy(blocks.lower[at], later ? pair->there : pair->back, sizeof *blocks.lower);
-            if (!symmetric) {
-                memcpy(blocks.upper[at], later ? pair->back : pair->there, sizeof *blocks.upper);
+            memcpy(blocks.upper[at], later ? pair->back : pair->there, sizeof *blocks.upper);
+            for (int k = 0; k < 36 && !symmetric; k++) {
+                const double *lower = later ? pair->there : pair->back;
+                blocks.lower[at][k] = lower[6 * (k % 6) + k / 6];
             }
         }
         start = bench_cpu_us();

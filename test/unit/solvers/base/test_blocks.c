@@ -215,6 +215,17 @@ static void copy_block(int i, int j, double *block)
     }
 }
 
+static void transpose(double *block)
+{
+    for (int i = 0; i < 6; i++) {
+        for (int k = 0; k < i; k++) {
+            double swap = block[6 * i + k];
+            block[6 * i + k] = block[6 * k + i];
+            block[6 * k + i] = swap;
+        }
+    }
+}
+
 static void fill_blocks(bool symmetric)
 {
     sprag_blocks_clear(&blocks, symmetric);
@@ -227,9 +238,10 @@ static void fill_blocks(bool symmetric)
             int found = sprag_blocks_find(&blocks, i, j);
             bool i_later = blocks.rank[i] > blocks.rank[j];
             ck_assert_int_eq(found, sprag_blocks_find(&blocks, j, i));
-            copy_block(i_later ? i : j, i_later ? j : i, blocks.lower[found]);
+            copy_block(i_later ? j : i, i_later ? i : j, blocks.upper[found]);
             if (!symmetric) {
-                copy_block(i_later ? j : i, i_later ? i : j, blocks.upper[found]);
+                copy_block(i_later ? i : j, i_later ? j : i, blocks.lower[found]);
+                transpose(blocks.lower[found]);
             }
         }
     }
