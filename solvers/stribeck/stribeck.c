@@ -81,11 +81,11 @@ static double kinetic_energy(const sprag_body *body, const double v[6])
     return body->mass * dot3(v, v) + dot3(v + 3, L);
 }
 
-// Speed of the fastest body, by its kinetic energy, relative to what a step changes: in the
-// solution, or (NULL) before the step. At most 1: near rest.
-static double motion(const sprag_problem *problem, const sprag_solution *solution)
+// Speed of the fastest body, by its kinetic energy, relative to what a step changes (scale, m/s):
+// in the solution, or (NULL) before the step. At most 1: near rest.
+static double motion(const sprag_problem *problem, const sprag_solution *solution, double scale)
 {
-    double scale = sprag_problem_scale(problem), most = 0;
+    double most = 0;
     for (int b = 0; b < problem->bodies; b++) {
         const sprag_body *body = &problem->body[b];
         const double *v = solution ? solution->velocity[b] : body->velocity;
@@ -96,11 +96,11 @@ static double motion(const sprag_problem *problem, const sprag_solution *solutio
 }
 
 // Bodies that touch one another, and nothing immovable, and do not move on one another by more than
-// what a step changes: a plate with crates pressed on both sides, what a gripper on an arm carries.
-// They may move as one, however fast; that is no reason to leave to sweeps what holds them.
-static bool moves_as_one(const sprag_problem *problem, const sprag_solution *solution)
+// what a step changes (m/s): a plate with crates pressed on both sides, what a gripper on an arm
+// carries. They may move as one, however fast; that is no reason to leave to sweeps what holds
+// them.
+static bool moves_as_one(const sprag_problem *problem, const sprag_solution *solution, double most)
 {
-    const double most = sprag_problem_scale(problem);
     const double *velocity = solution ? solution->velocity[0] : problem->body[0].velocity;
     const size_t bytes = solution ? sizeof *solution->velocity : sizeof *problem->body;
     for (int i = 0; i < problem->contacts; i++) {
@@ -131,6 +131,7 @@ static void copy_counts(const sprag_stats *from, sprag_stats *to)
 typedef struct island {
     const sprag_problem *problem;
     const sprag_stribeck_options *options;
+    sprag_scales scales;
     sprag_best *best;
     sprag_stats *stats;
     sprag_memory *memory;
@@ -162,7 +163,7 @@ static sprag_result solve_directly(island *b, unsigned attempts, double most, do
 {
     const sprag_problem *problem = b->problem;
     const sprag_stribeck_options *options = b->options;
-    sprag_scales scales = sprag_stribeck_scales(problem, options);
+    sprag_scales scales = b->scales;
     sprag_stiction *stiction = &scales.stiction;
     sprag_scratch *scratch = b->best->scratch;
     sprag_system system;
@@ -307,7 +308,7 @@ static sprag_result keep(const island *b)
     for (int i = 0; i < problem->bodies; i++) {
         memcpy(room->velocity[i], problem->body[i].velocity, sizeof room->velocity[i]);
     }
-    const double at_rest = sprag_stribeck_scales(problem, b->options).stiction.at_rest;
+    const double at_rest = b->scales.stiction.at_rest;
     sprag_stats kept = {.strategy = SPRAG_STRATEGY_KEPT, .stiction_least = INFINITY};
     for (int i = 0; i < problem->contacts; i++) {
         const sprag_contact *contact = &problem->contact[i];
@@ -334,10 +335,12 @@ static bool has_failed(sprag_result result)
     return result == SPRAG_NOT_CONVERGED || result == SPRAG_SINGULAR;
 }
 
-static bool left_near_rest(const sprag_best *best)
+static bool left_near_rest(const island *b)
 {
-    return isfinite(best->stats.residual) && (motion(best->problem, best->solution) <= 1 ||
-                                              moves_as_one(best->problem, best->solution));
+    const sprag_solution *found = b->best->solution;
+    const double scale = b->scales.soft.scale;
+    return isfinite(b->best->stats.residual) &&
+           (motion(b->problem, found, scale) <= 1 || moves_as_one(b->problem, found, scale));
 }
 
 // Without work left not even the matrix is assembled.
@@ -359,7 +362,7 @@ static sprag_result try_interior(island *b, double most)
     sprag_memory *memory = b->memory;
     sprag_result result = try_directly(b, SPRAG_ATTEMPT_INTERIOR, most, &b->interior);
     memory->interior -= b->options->exact && result == SPRAG_OK ? 0 : b->interior;
-    memory->runs = result == SPRAG_OK && left_near_rest(b->best) &&
+    memory->runs = result == SPRAG_OK && left_near_rest(b) &&
                    memory->interior > -STRIBECK_LONGEST_RUN * b->interior;
     return result;
 }
@@ -371,8 +374,8 @@ static sprag_result try_interior(island *b, double most)
 static bool settle(const island *b, sprag_account *account, double taken, bool solved)
 {
     const double all = b->stats->sweep_work + b->known + b->root + b->interior + b->settled;
-    const bool rests = (b->trees || b->joined) && left_near_rest(b->best);
-    const bool pays = solved && (taken <= b->most || rests || b->options->exact);
+    const bool pays = solved && (taken <= b->most || b->options->exact ||
+                                 ((b->trees || b->joined) && left_near_rest(b)));
     const int most = b->stacked ? STRIBECK_MOST_FAILURES : STRIBECK_MOST_FAILURES_OF_HEAPS;
     if (account->left < 0) {
         account->left = fmin(0, account->left + ldexp(all - taken, -account->failures));
@@ -388,15 +391,16 @@ static bool settle(const island *b, sprag_account *account, double taken, bool s
 static island describe_island(const sprag_problem *problem, const sprag_stribeck_options *options,
                               sprag_best *best, sprag_stats *stats, sprag_memory *memory)
 {
-    island b = {problem, options, best, stats, memory, .moving = count_moving(problem)};
+    const sprag_scales scales = sprag_stribeck_scales(problem, options);
+    island b = {problem, options, scales, best, stats, memory, .moving = count_moving(problem)};
     const double updates = options->direct_work;
     const int laws = problem->contacts + problem->rows;
     b.joined = problem->rows > 0;
     b.alone = b.moving == 1 && problem->contacts > 1 && !b.joined;
     b.trees = !b.joined && contacts_form_trees(problem, b.moving);
     b.stacked = b.trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * b.moving;
-    b.held = moves_as_one(problem, NULL);
-    b.motion = b.held ? 0 : motion(problem, NULL);
+    b.held = moves_as_one(problem, NULL, scales.soft.scale);
+    b.motion = b.held ? 0 : motion(problem, NULL, scales.soft.scale);
     b.near = b.motion <= 1;
     b.goes_on = b.near && memory->last != SPRAG_STRATEGY_NONE &&
                 memory->last != SPRAG_STRATEGY_GAUSS_SEIDEL;
@@ -475,7 +479,7 @@ static sprag_result finish_sweeps(island *b, sprag_result result)
 {
     const sprag_stribeck_options *options = b->options;
     sprag_memory *memory = b->memory;
-    const bool exact = options->exact, rests = left_near_rest(b->best);
+    const bool exact = options->exact, rests = left_near_rest(b);
     const double hard = rests || exact ? STRIBECK_HARD : options->hard_in_motion;
     const double found = b->best->stats.gap, gap = found / hard;
     const bool ends =
