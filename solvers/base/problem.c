@@ -198,7 +198,7 @@ void sprag_contact_velocity(const sprag_contact *contact, const double *velocity
 
 bool sprag_contact_rests(const sprag_problem *problem, const sprag_contact *contact, double most)
 {
-    double slip[3], turning[3] = {0}, rolled[3], speed;
+    double slip[3], turning[3] = {0}, rolled[3], along[2], speed;
     for (int side = 0; side < 2; side++) {
         if (contact->body[side] != SPRAG_STATIC) {
             const double *v = problem->body[contact->body[side]].velocity;
@@ -206,11 +206,13 @@ bool sprag_contact_rests(const sprag_problem *problem, const sprag_contact *cont
         }
     }
     sprag_contact_velocity(contact, problem->body->velocity, sizeof *problem->body, slip);
-    speed = hypot(dot3(contact->frame[1], slip) - contact->slide.velocity[0],
-                  dot3(contact->frame[2], slip) - contact->slide.velocity[1]);
+    for (int k = 0; k < 2; k++) {
+        along[k] = dot3(contact->frame[1 + k], slip) - contact->slide.velocity[k];
+    }
+    speed = sqrt(along[0] * along[0] + along[1] * along[1]);
     for (int side = 0; side < 2; side++) {
         cross3(turning, contact->arm[side], rolled);
-        speed = contact->body[side] == SPRAG_STATIC ? speed : fmax(speed, norm3(rolled));
+        speed = contact->body[side] == SPRAG_STATIC ? speed : sprag_larger(norm3(rolled), speed);
     }
     return speed < most;
 }

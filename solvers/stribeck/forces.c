@@ -51,7 +51,8 @@ static double inverse_mass_of(const iterate *s, int i, int first, int axes)
 // of a proportional law. The inverse of the root of the right-hand side is a mean of functions that
 // are linear in rho, concave and nearly linear itself. Newton's method starts at the solution for
 // b = 0, which sticks, or at the slip without stiction.
-static double cone_rho(const sprag_friction_law *law, int axes, const double *a, const double *b)
+static inline double cone_rho(const sprag_friction_law *law, int axes, const double *a,
+                              const double *b)
 {
     const double tolerance = sqrt(law->least);
     double least = tolerance > -law->knee ? tolerance : -law->knee, stuck = 0, slides = 0;
@@ -82,9 +83,9 @@ static double cone_rho(const sprag_friction_law *law, int axes, const double *a,
     return rho;
 }
 
-// w of one cone, from z = p - own u. bound: N s.
-static void solve_cone(const sprag_cone *cone, double stiction, double bound, double own,
-                       const double *z, double *w)
+// w of one cone, from z = p - own u. bound: N s. axes: a constant, so that both are taken at once.
+static inline void solve_cone(const sprag_cone *cone, int axes, double stiction, double bound,
+                              double own, const double *z, double *w)
 {
     double a[2] = {0}, b[2] = {0};
     if (isinf(cone->coefficient)) {
@@ -93,13 +94,13 @@ static void solve_cone(const sprag_cone *cone, double stiction, double bound, do
     }
     sprag_friction_law law = sprag_cone_law(cone, stiction, bound);
     bool slides = law.largest > 0;
-    for (int k = 0; k < cone->axes; k++) {
+    for (int k = 0; k < axes; k++) {
         slides = slides && cone->shape[k] > 0;
         a[k] = z[k] / cone->shape[k];
         b[k] = own / (cone->shape[k] * cone->shape[k]);
     }
-    double secant = slides ? law.largest / cone_rho(&law, cone->axes, a, b) : 0;
-    for (int k = 0; k < cone->axes; k++) {
+    double secant = slides ? law.largest / cone_rho(&law, axes, a, b) : 0;
+    for (int k = 0; k < axes; k++) {
         w[k] = -z[k] / (secant * cone->shape[k] * cone->shape[k] + own);
     }
 }
@@ -158,12 +159,13 @@ static void solve_point(iterate *s, int i)
         solve_normal(s, point, p[SPRAG_NORMAL] - rho * u[SPRAG_NORMAL], &w[SPRAG_NORMAL]);
     for (int c = point->cone; c < point->cone + point->cones; c++) {
         const sprag_cone *cone = &system->cone[c];
-        double along[2], own = 1 / s->inverse_mass[c];
+        double along[2], own = 1 / s->inverse_mass[c], *to = w + cone->first;
         for (int k = 0; k < cone->axes; k++) {
             along[k] = p[cone->first + k] - own * u[cone->first + k];
         }
-        solve_cone(cone, s->stiction, cone->force ? system->step : normal, own, along,
-                   w + cone->first);
+        const double bound = cone->force ? system->step : normal;
+        cone->axes == 2 ? solve_cone(cone, 2, s->stiction, bound, own, along, to)
+                        : solve_cone(cone, 1, s->stiction, bound, own, along, to);
     }
 }
 
