@@ -279,10 +279,10 @@ bool sprag_ode_is_gap(const dContactGeom *geom)
     return geom->depth < 0 && geom->side1 == ODE_SIDE_OF_GAP;
 }
 
-static bool is_ahead(const sprag_contact *contact, const dContactGeom *geom,
-                     const ode_stiffness *stiffness)
+static bool is_ahead(const sprag_contact *contact, dJointID joint, const ode_stiffness *stiffness)
 {
-    return stiffness && contact->gap > 0 && (stiffness->speculative || sprag_ode_is_gap(geom));
+    return stiffness && contact->gap > 0 &&
+           (stiffness->speculative || sprag_ode_is_gap(sprag_ode_contact_geom(joint)));
 }
 
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
@@ -310,7 +310,7 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
             to->arm[side][k] = geom->pos[k] - state[side]->position[k];
         }
     }
-    const bool ahead = is_ahead(to, geom, stiffness);
+    const bool ahead = is_ahead(to, joint, stiffness);
     if (ahead) {
         part_levers(to, joint, state, setting->step);
     }
@@ -341,7 +341,7 @@ void sprag_ode_wait_for_touch(sprag_contact *contact, dJointID joint,
                               const ode_stiffness *stiffness, const sprag_problem *problem,
                               sprag_scratch *scratch)
 {
-    if (!is_ahead(contact, sprag_ode_contact_geom(joint), stiffness) ||
+    if (!is_ahead(contact, joint, stiffness) ||
         (contact->guess[0] > 0 && closes_freely(contact, problem))) {
         return;
     }

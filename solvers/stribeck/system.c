@@ -15,7 +15,7 @@ sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch)
     system->scratch = scratch;
     system->start = SPRAG_TAKE(scratch, n, double);
     system->free = SPRAG_TAKE(scratch, n, double);
-    system->weight = SPRAG_TAKE(scratch, n, double);
+    system->weight = SPRAG_TAKE_RAW(scratch, n, double);
     system->residual = SPRAG_TAKE_RAW(scratch, n, double);
     system->work = SPRAG_TAKE_RAW(scratch, n, double);
     system->momentum_change = SPRAG_TAKE_RAW(scratch, n, double);
