@@ -41,12 +41,12 @@ enum { BALANCED_SWEEPS = 50 };
 // fingers close on goes 1 um to the side instead of 0.5.
 static const double FAST_CHANGE = 1e-3, BALANCED_CHANGE = 1e-4;
 
-// Gap of the sweeps' solution from which the interior-point method follows in motion, where bodies
-// are stacked: 10 to 1000 where a load of 1000 times what bears it lands, mostly below 4 in towers
-// and walls that fall. Smaller: what falls takes longer (3.3: a ball that hits a wall of 200 bricks
-// 1.14 times); larger: such a load throws out what bears it (20: in 11 of 192 stacks of 4 to 8
-// cubes, 5: in 1). Sub-steps of method=advance do without: they would take three times the work.
-static const double HARD_IN_MOTION = 5;
+// Gap of the sweeps' solution, relative to the speed of the fastest body, from which the
+// interior-point method follows in motion, where bodies are stacked: the same share as near rest,
+// of what the step changes. Smaller: what falls takes longer; larger: a load of 1000 times what
+// bears it throws that out where it lands (1: 51 of 2000 stacks of 4 to 8 cubes, 0.5: 40).
+// Sub-steps of method=advance do without: they would take three times the work.
+static const double HARD_IN_MOTION = 0.5;
 
 // ---- files beside the program (output.c). s.
 

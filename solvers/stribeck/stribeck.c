@@ -472,16 +472,17 @@ static sprag_result solve_by_sweeps(island *b)
 // or one body alone. In loops, known forces follow only sweeps that have converged: from others
 // they do not end. Newton's method in the velocities goes on in trees, and where joints hold
 // bodies: what a gripper holds by a line slips by millimetres otherwise. The interior-point method
-// earns the more the larger the gap is, and in motion needs a larger one: a heavy load that lands
-// moves what bears it, and sweeps do not find it there. result: of the sweeps; returns
-// SPRAG_NO_MEMORY, or it.
+// earns the more the larger the gap is. In motion it earns nothing, and follows where the gap is
+// large beside the motion: a heavy load that lands moves what bears it, and sweeps do not find it
+// there. result: of the sweeps; returns SPRAG_NO_MEMORY, or it.
 static sprag_result finish_sweeps(island *b, sprag_result result)
 {
     const sprag_stribeck_options *options = b->options;
     sprag_memory *memory = b->memory;
     const bool exact = options->exact, rests = left_near_rest(b);
-    const double hard = rests || exact ? STRIBECK_HARD : options->hard_in_motion;
-    const double found = b->best->stats.gap, gap = found / hard;
+    const double moves = options->hard_in_motion * fmax(1, b->motion);
+    const double found = b->best->stats.gap;
+    const double gap = found / (rests || exact ? STRIBECK_HARD : moves);
     const bool ends =
         !exact && b->best->stats.residual <= STRIBECK_FORCE_KNOWN * options->tolerance;
     sprag_result last = result == SPRAG_OK && !ends ? SPRAG_NOT_CONVERGED : result;
@@ -496,7 +497,8 @@ static sprag_result finish_sweeps(island *b, sprag_result result)
     }
     const double cost = STRIBECK_INTERIOR_LEAST * b->update;
     const bool finds = rests || exact || found < STRIBECK_LOST_IN_MOTION;
-    const bool may = options->direct_work > 0 && finds && b->stacked;
+    const bool earns = rests || exact || gap >= 1;
+    const bool may = options->direct_work > 0 && finds && b->stacked && earns;
     const double share = may ? fmin(1, STRIBECK_GAP_SHARE * gap) : 0;
     memory->interior = fmin(cost, memory->interior + share * b->stats->sweep_work);
     if (share > 0 && has_failed(last) && memory->interior >= cost * fmax(0, 1 - gap)) {

@@ -35,8 +35,9 @@ typedef struct sprag_stribeck_options {
     double sweep_change; // of the last sweep, relative to what the step changes, with which sweeps
                          // end in motion, unless solves are exact; near rest in proportion to the
                          // speed
-    double hard_in_motion; // gap of the sweeps' solution (stats.gap) from which the interior-point
-                           // method follows in motion, where bodies are stacked
+    double hard_in_motion; // gap of the sweeps' solution (stats.gap), relative to the speed before
+                           // the step, from which the interior-point method follows in motion,
+                           // where bodies are stacked
     double tolerance;      // of the momentum residual, relative to the island's impulses
     int max_iterations;    // Newton updates of newton and warm_newton
     int max_continuation;  // Newton updates of continuation
