@@ -144,7 +144,8 @@ typedef struct compliant_held {
     double *row_guess;      // N, N m, their forces
     int lost;               // evaluations whose forces were not found, since the last event
     bool observed;          // evaluations leave no guesses: f must not depend on who looks at it
-    double (*change)[6];    // bodies, m/s, rad/s, of the last evaluation: a guess for the next
+    bool *knows;            // bodies: have been in an evaluation, whose `end` is a guess
+    double (*end)[6];       // bodies, m/s, rad/s, after T, by the last evaluation
 } compliant_held;
 
 // The next touch of a pair in flight.

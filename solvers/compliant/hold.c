@@ -56,7 +56,8 @@ bool compliant_allocate_held(compliant_run *run)
     held->force = SPRAG_TAKE_RAW(s, room, *held->force);
     held->row_guess = SPRAG_TAKE_RAW(s, run->rows > 0 ? run->rows + run->stops : 0, double);
     held->pair = SPRAG_TAKE(s, run->frame->pairs, bool);
-    held->change = SPRAG_TAKE(s, run->frame->bodies, *held->change);
+    held->end = SPRAG_TAKE_RAW(s, run->frame->bodies, *held->end);
+    held->knows = SPRAG_TAKE(s, run->frame->bodies, bool);
     return !s->failed;
 }
 
@@ -380,7 +381,8 @@ static void add_body(solve *s, int body)
 }
 
 // The bodies at the points; where there are joints, all. Their velocities at the end of the step
-// without contacts are those by f.
+// without contacts are those by f. Expects those with contacts of the last evaluation: what sticks
+// and what pushes is where it was by them, at any velocity of now.
 static void set_bodies(solve *s, const double *f)
 {
     compliant_run *run = s->run;
@@ -401,8 +403,8 @@ static void set_bodies(solve *s, const double *f)
         turn33(run->state.pose[body].rotation, run->frame->body[body].inertia, to->inertia);
         memcpy(to->velocity, compliant_velocity_of(s->x, body), sizeof to->velocity);
         memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
-        memcpy(s->solution.velocity[i], to->velocity, sizeof to->velocity);
-        add_scaled(s->solution.velocity[i], 1, run->held.change[body], 6);
+        const double *guess = run->held.knows[body] ? run->held.end[body] : to->velocity;
+        memcpy(s->solution.velocity[i], guess, sizeof to->velocity);
         add_scaled(to->free_velocity, s->span, f + COMPLIANT_STATES * body + COMPLIANT_VELOCITY, 6);
     }
 }
@@ -439,11 +441,11 @@ static void take_forces(const solve *s, double *f)
     for (int i = 0; i < s->bodies; i++) {
         double *to = f + COMPLIANT_STATES * s->global[i] + COMPLIANT_VELOCITY;
         for (int k = 0; k < 6; k++) {
-            double change = s->solution.velocity[i][k] - s->body[i].velocity[k];
-            to[k] = change / s->span;
-            if (!held->observed) {
-                held->change[s->global[i]][k] = change;
-            }
+            to[k] = (s->solution.velocity[i][k] - s->body[i].velocity[k]) / s->span;
+        }
+        if (!held->observed) {
+            memcpy(held->end[s->global[i]], s->solution.velocity[i], sizeof *held->end);
+            held->knows[s->global[i]] = true;
         }
     }
     for (int i = 0; i < s->rows; i++) {
