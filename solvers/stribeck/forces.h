@@ -48,7 +48,7 @@ sprag_result sprag_forces_solve(sprag_system *system, double softest,
 // velocities and forces of *solution; forces of 0 do for new contacts. If it ends nowhere, it
 // begins anew without them, with laws that are rounded at first,
 //
-//     p (w + yield p) = e^2 times the mass of the point,  sticking within 10 e        e: m/s
+//     p (w + yield p) = e^2 times the mass of the point,  sticking within 3 e         e: m/s
 //
 // and follows the solution to e = 0 (Chen, Mangasarian, Comput. Optim. Appl. 5, 1996): what pushes
 // and what slides is found little by little. Contacts with a stiffness (Hunt and Crossley's law)
