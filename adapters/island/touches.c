@@ -43,7 +43,8 @@ static void add(ode_problem *pulled, int like, int first, const ode_touch *touch
     }
     to->gap = touch->left;
     to->bias = -touch->left / pulled->problem.step;
-    to->softening = to->stiffness = to->recovery = 0;
+    to->softening = to->stiffness = to->recovery = to->returns = 0;
+    to->rebounds = false;
     to->guess[0] = 0, to->guess[1] = 0, to->guess[2] = 0;
     pulled->contact_joint[i] = pulled->contact_joint[like];
     pulled->warm_key[i] = pulled->warm_key[like];

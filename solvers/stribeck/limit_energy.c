@@ -8,14 +8,14 @@
 // - What several of them ask for is not possible, or hardly: a limb between two others is pushed
 //   away from both. Then forces grow until something yields, and their work with them.
 //
-// Alone, a contact of the inverse mass a would win (r^2 - u^2) / 2a, u the velocity at which it
-// closes, and what its own impulse lifts if it rebounds from a stop: the step before has taken what
-// the fall had won (speculative contacts). Contacts may win the sum of that, and what lifts bodies
-// against free forces where overlaps recover: the impulses that hold those bodies up, at the
-// velocities that these contacts ask for. A rebound lifts nothing: it returns what the fall has
-// won. Where contacts win more, the problem is solved again without these velocities, and the step
-// is the mean of both solutions that wins no more. The mean balances momentum and meets rows as
-// both do.
+// Alone, a contact of the inverse mass a that recovers would win (r^2 - u^2) / 2a, u the velocity
+// at which it closes. One that rebounds may win what a stop has taken from it in the step before
+// (speculative contacts), else nothing: r is no more than u. Contacts may win the sum of that, and
+// what lifts bodies against free forces where overlaps recover: the impulses that hold those bodies
+// up, at the velocities that these contacts ask for. A rebound lifts nothing: it returns what the
+// fall has won. Where contacts win more, the problem is solved again without these velocities, and
+// the step is the mean of both solutions that wins no more. The mean balances momentum and meets
+// rows as both do.
 //
 // Motors, springs and moving surfaces do work: what they bring in is theirs. Rows of joints mend
 // errors: what that brings in without these velocities is theirs, but not what they are pushed to.
@@ -127,7 +127,7 @@ static double inverse_mass_of_contact(const limit *l, const sprag_contact *conta
     return inverse_mass(l, contact->body, (const double(*)[6])jacobian);
 }
 
-// J, of a contact that does work of its own: that work; of another one: what it would win alone.
+// J, of a contact that does work of its own: that work; of another one: what it may win alone.
 static double own_work_of_contact(const limit *l, int i)
 {
     const sprag_contact *contact = &l->problem->contact[i];
@@ -143,11 +143,11 @@ static double own_work_of_contact(const limit *l, int i)
     if (contact_drives(l, contact, a)) {
         return fmax(0, sum);
     }
-    sprag_contact_velocity(contact, body->velocity, sizeof *body, u);
-    double closing = fmax(0, -dot3(contact->frame[0], u)), r = contact->recovery;
     if (contact->rebounds) {
         return contact->returns;
     }
+    sprag_contact_velocity(contact, body->velocity, sizeof *body, u);
+    double closing = fmax(0, -dot3(contact->frame[0], u)), r = contact->recovery;
     return r > closing && a > 0 ? 0.5 * (r + closing) * (r - closing) / a : 0;
 }
 

@@ -70,6 +70,10 @@ static int add_touches(bool turned, bool alone, int contacts)
     }
     p.ode.solution.velocity = velocity;
     p.ode.solution.contact_force = contact_force;
+    for (int i = 0; i < contacts; i++) {
+        p.ode.contact[i].rebounds = true;
+        p.ode.contact[i].recovery = p.ode.contact[i].returns = 1;
+    }
     const int added = sprag_ode_add_touches(&p.ode, contacts, find, NULL, &p.scratch);
     ck_assert_int_eq(p.ode.problem.contacts, contacts + added);
     for (int i = contacts; i < contacts + added; i++) {
@@ -81,6 +85,7 @@ static int add_touches(bool turned, bool alone, int contacts)
                 ck_assert_double_eq(to->frame[0][1], (of == side) ? 1 : -1);
             }
         }
+        ck_assert(!to->rebounds && to->recovery == 0 && to->returns == 0); // another's stop
         ck_assert_double_eq(to->gap, 0.02);
         ck_assert_double_eq_tol(to->bias, -2, 1e-12);
         ck_assert_double_eq_tol(dot3(to->frame[0], to->frame[1]), 0, 1e-12);
