@@ -227,6 +227,9 @@ static bool remove_recovery(const limit *l, sprag_scratch *scratch, sprag_proble
         contact[i].guess[0] = -1;
         if (!contact_drives(l, &contact[i], inverse_mass_of_contact(l, &contact[i]))) {
             contact[i].bias -= contact[i].recovery;
+            if (contact[i].on_chords) { // forces that wedge win by the least slip
+                contact[i].slide.velocity[0] = contact[i].slide.velocity[1] = 0;
+            }
         }
     }
     for (int i = 0; i < p->rows; i++) {
