@@ -21,6 +21,12 @@ static const double ERP_FULL_SOFTENING = 0.2;
 // them longer.
 static const double CRUSHED_DEPTH = 0.1, CRUSHED_FRICTION = 0.3;
 
+// Shares of the speed at which a contact was stopped. What is left of its gap, times the step,
+// beyond what turns leave: larger: rebounds across gaps; smaller: none where sweeps have not
+// converged. And a change of its approach that the step has not made: larger: a body that the
+// program has stopped rebounds; smaller: none does that the program holds in a plane.
+static const double REACHED = 0.01, AS_LEFT = 0.1;
+
 // Normal velocity of the contact point before the step, m/s, positive when the bodies separate.
 static double separation_speed(const sprag_contact *to, const ode_state *const state[2])
 {
@@ -122,13 +128,29 @@ static void set_rebound(sprag_contact *to, const dSurfaceParameters *surface, do
     }
 }
 
+// Is the contact where the last step has stopped it, and do its bodies move as that left them?
+// Their turn has changed the approach, and the gap that was to be closed. approach: m/s.
+static bool is_stopped(const sprag_contact *contact, const sprag_body *bodies, double step,
+                       double approach, const double u[3], const ode_stop *stop)
+{
+    const double speed = sqrt(sprag_ode_inverse_mass_of_contact(bodies, contact) * stop->alone);
+    double turned = 0; // m/s
+    for (int side = 0; side < 2; side++) {
+        if (contact->body[side] != SPRAG_STATIC) {
+            const double turn = step * norm3(bodies[contact->body[side]].velocity + 3);
+            turned += turn * (turn / step * norm3(contact->arm[side]) + norm3(u));
+        }
+    }
+    return speed > 0 && contact->gap <= step * (turned + REACHED * speed) &&
+           approach >= stop->left - turned - AS_LEFT * speed;
+}
+
 void sprag_ode_rebound_from_stop(sprag_contact *to, dJointID joint, double cfm,
-                                 const sprag_body *bodies, const ode_stop *stop)
+                                 const sprag_body *bodies, double step, const ode_stop *stop)
 {
     dSurfaceParameters room;
     const dSurfaceParameters *surface = sprag_ode_contact_surface(joint, &room);
-    if (!(surface->mode & dContactBounce && surface->bounce_vel >= 0) ||
-        (to->gap > 0 && !(stop->alone > 0))) {
+    if (!(surface->mode & dContactBounce && surface->bounce_vel >= 0)) {
         return;
     }
     sprag_surface read;
@@ -136,14 +158,18 @@ void sprag_ode_rebound_from_stop(sprag_contact *to, dJointID joint, double cfm,
     sprag_ode_read_surface(&read, surface, cfm);
     sprag_contact_velocity(to, bodies->velocity, sizeof *bodies, u);
     double approach = read.velocity_normal - dot3(to->frame[0], u);
-    if (stop->alone > 0) {
+    const bool stopped = is_stopped(to, bodies, step, -dot3(to->frame[0], u), u, stop);
+    if (to->gap > 0 && !stopped) {
+        return;
+    }
+    if (stopped) {
         const double half = gain_of(bodies, to, false) / 2;
         const double freely = approach + gain_of(bodies, to, true);
         const double given = sprag_ode_inverse_mass_of_contact(bodies, to) * stop->alone;
         approach = sqrt(fmax(0, half * half + freely * (freely + 2 * half) + given)) - half;
     }
     set_rebound(to, surface, approach, read.velocity_normal);
-    to->returns = to->rebounds ? stop->work : 0;
+    to->returns = to->rebounds && stopped ? stop->work : 0;
 }
 
 // J, that the normal force of a contact has taken.
@@ -177,7 +203,7 @@ double sprag_ode_share_of_stops(const ode_problem *pulled)
             won += fmax(0, -taken_by(pulled, i) - pulled->contact[i].returns);
         }
     }
-    return taken > 0 ? clamp((left - won) / taken, 0, 1) : 0;
+    return taken > 0 && isfinite(taken) ? clamp((left - won) / taken, 0, 1) : 0;
 }
 
 ode_stop sprag_ode_stop_of(const ode_problem *pulled, int i, double share)
@@ -185,7 +211,13 @@ ode_stop sprag_ode_stop_of(const ode_problem *pulled, int i, double share)
     if (!is_stop(pulled, i)) {
         return (ode_stop){0};
     }
-    return (ode_stop){pulled->approach[i], share * fmax(0, taken_by(pulled, i))};
+    double u[3];
+    const sprag_contact *contact = &pulled->contact[i];
+    sprag_contact_velocity(contact, pulled->solution.velocity[0], sizeof *pulled->solution.velocity,
+                           u);
+    return (ode_stop){.alone = pulled->approach[i],
+                      .left = -dot3(contact->frame[0], u),
+                      .work = share * fmax(0, taken_by(pulled, i))};
 }
 
 static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,

@@ -379,7 +379,7 @@ double sprag_ode_taken_by_stop(const sprag_body *bodies, const sprag_contact *co
 // The rebound of a contact where contacts may have gaps, after what the last step has taken from
 // it.
 void sprag_ode_rebound_from_stop(sprag_contact *contact, dJointID joint, double cfm,
-                                 const sprag_body *bodies, const ode_stop *stop);
+                                 const sprag_body *bodies, double step, const ode_stop *stop);
 
 // Fills in one contact that is all zero. false: it has no usable normal, point or depth, and stays
 // zero. approach: for contacts with gaps; NULL: a gap is none. *surface_error: NULL, or a message.

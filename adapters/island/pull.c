@@ -338,7 +338,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     for (int i = 0; i < pulled->problem.contacts && pulled->approach; i++) {
         sprag_contact *contact = &pulled->contact[i];
         sprag_ode_rebound_from_stop(contact, pulled->contact_joint[i], c.setting.cfm, pulled->body,
-                                    &pulled->warm_key[i].stop);
+                                    step, &pulled->warm_key[i].stop);
         pulled->approach[i] = contact->rebounds ? 0 : pulled->approach[i];
     }
     pulled->joint_rows = pulled->problem.rows;

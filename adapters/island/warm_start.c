@@ -277,6 +277,7 @@ static void add_forces(const table *last, int run, dJointID joint, double force[
         for (const entry *e = first + last->run[r].count; e-- > first;) {
             if (e->successor == joint) {
                 add_scaled(force, 1, e->force, 3);
+                stop->left = e->stop.alone > stop->alone ? e->stop.left : stop->left;
                 stop->alone = fmax(stop->alone, e->stop.alone);
                 stop->work += e->stop.work;
             }

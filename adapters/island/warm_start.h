@@ -13,6 +13,7 @@ void sprag_ode_warm_start_free(ode_warm_start *warm_start);
 // A contact that the last step has stopped at its gap.
 typedef struct ode_stop {
     double alone; // J, twice what that would have taken if nothing else had acted; 0: no stop
+    double left;  // m/s, at which it closes then
     double work;  // J, what it has taken
 } ode_stop;
 

@@ -234,6 +234,31 @@ START_TEST(tilted_boxes_rebound_on_boxes)
 }
 END_TEST
 
+// A ball is stopped at a wall, and would rebound in the next step; what the program sets counts.
+START_TEST(what_the_program_stops_does_not_rebound)
+{
+    static const double speed = 7.3, set[] = {0, -1, 0, 1};
+    scene s = open_scene(speculative, 0);
+    s.bounce = 1;
+    dCreatePlane(s.space, -1, 0, 0, 0);
+    dBodyID ball = add_ball(&s, 0.2, -1, 0, 0);
+    dBodySetLinearVel(ball, speed, 0, 0);
+    while (dBodyGetLinearVel(ball)[0] > 0.99 * speed) {
+        step(&s, 0.01);
+    }
+    ck_assert_double_gt(dBodyGetLinearVel(ball)[0], 0.1 * speed);
+    if (_i < 4) {
+        dBodySetLinearVel(ball, set[_i], 0, 0);
+        dBodySetPosition(ball, dBodyGetPosition(ball)[0], _i == 2, 0);
+    }
+    step(&s, 0.01);
+    step(&s, 0.01);
+    const double left[] = {0, -1, 0, -1, -speed};
+    ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[0], left[_i], 1e-4);
+    close_scene(&s);
+}
+END_TEST
+
 static dBodyID add_rod(scene *s, const double size[3], double angle, double turn)
 {
     dMass m;
@@ -806,13 +831,14 @@ int main(void)
     TCase *tests = ADD_TESTS(
         suite, "contacts", {balls_never_pass_a_wall, 1}, {bounces_keep_their_height, 3},
         {turning_boxes_rebound_with_their_energy, 1}, {tilted_boxes_rebound_on_boxes, 3},
-        {bodies_that_bond_in_flight_win_nothing, 2}, {slanting_impacts_act_at_the_touch, 4},
-        {balls_never_pass_a_spinning_rod, 3}, {a_turning_spike_takes_a_ball_along, 2},
-        {marbles_never_pass_a_mesh, 4}, {tilted_boxes_fall_flat, 4}, {pucks_pass_walls, 3},
-        {walls_hold_nothing_across_a_gap, 12}, {an_edge_that_a_turn_lifts_keeps_its_place, 12},
-        {steps_up_are_met, 3}, {a_negative_depth_is_no_gap_without_the_option, 1},
-        {contacts_may_act_on_other_bodies, 1}, {geoms_may_change_between_calls, 8},
-        {geoms_may_be_destroyed_before_the_step, 4}, {all_pairs_of_ode_are_offered, 8});
+        {bodies_that_bond_in_flight_win_nothing, 2}, {what_the_program_stops_does_not_rebound, 5},
+        {slanting_impacts_act_at_the_touch, 4}, {balls_never_pass_a_spinning_rod, 3},
+        {a_turning_spike_takes_a_ball_along, 2}, {marbles_never_pass_a_mesh, 4},
+        {tilted_boxes_fall_flat, 4}, {pucks_pass_walls, 3}, {walls_hold_nothing_across_a_gap, 12},
+        {an_edge_that_a_turn_lifts_keeps_its_place, 12}, {steps_up_are_met, 3},
+        {a_negative_depth_is_no_gap_without_the_option, 1}, {contacts_may_act_on_other_bodies, 1},
+        {geoms_may_change_between_calls, 8}, {geoms_may_be_destroyed_before_the_step, 4},
+        {all_pairs_of_ode_are_offered, 8});
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, flat_ground_has_no_bumps, FLUSH, MESH + 1);
     return run_suite(suite);
