@@ -129,9 +129,9 @@ static void set_rebound(sprag_contact *to, const dSurfaceParameters *surface, do
 }
 
 // Is the contact where the last step has stopped it, and do its bodies move as that left them?
-// Their turn has changed the approach, and the gap that was to be closed. approach: m/s.
+// Their turn has changed the approach, and the gap that was to be closed. u: m/s, at the contact.
 static bool is_stopped(const sprag_contact *contact, const sprag_body *bodies, double step,
-                       double approach, const double u[3], const ode_stop *stop)
+                       const double u[3], const ode_stop *stop)
 {
     const double speed = sqrt(sprag_ode_inverse_mass_of_contact(bodies, contact) * stop->alone);
     double turned = 0; // m/s
@@ -142,7 +142,7 @@ static bool is_stopped(const sprag_contact *contact, const sprag_body *bodies, d
         }
     }
     return speed > 0 && contact->gap <= step * (turned + REACHED * speed) &&
-           approach >= stop->left - turned - AS_LEFT * speed;
+           -dot3(contact->frame[0], u) >= stop->left - turned - AS_LEFT * speed;
 }
 
 void sprag_ode_rebound_from_stop(sprag_contact *to, dJointID joint, double cfm,
@@ -158,7 +158,7 @@ void sprag_ode_rebound_from_stop(sprag_contact *to, dJointID joint, double cfm,
     sprag_ode_read_surface(&read, surface, cfm);
     sprag_contact_velocity(to, bodies->velocity, sizeof *bodies, u);
     double approach = read.velocity_normal - dot3(to->frame[0], u);
-    const bool stopped = is_stopped(to, bodies, step, -dot3(to->frame[0], u), u, stop);
+    const bool stopped = is_stopped(to, bodies, step, u, stop);
     if (to->gap > 0 && !stopped) {
         return;
     }
@@ -172,17 +172,26 @@ void sprag_ode_rebound_from_stop(sprag_contact *to, dJointID joint, double cfm,
     to->returns = to->rebounds && stopped ? stop->work : 0;
 }
 
+double sprag_ode_closing_before(const ode_problem *pulled, int i)
+{
+    double u[3];
+    sprag_contact_velocity(&pulled->contact[i], pulled->body->velocity, sizeof *pulled->body, u);
+    return -dot3(pulled->contact[i].frame[0], u);
+}
+
+static double closing_after(const ode_problem *pulled, int i)
+{
+    const double(*after)[6] = (const double(*)[6])pulled->solution.velocity;
+    double u[3];
+    sprag_contact_velocity(&pulled->contact[i], *after, sizeof *after, u);
+    return -dot3(pulled->contact[i].frame[0], u);
+}
+
 // J, that the normal force of a contact has taken.
 static double taken_by(const ode_problem *pulled, int i)
 {
-    const sprag_problem *problem = &pulled->problem;
-    const sprag_contact *contact = &problem->contact[i];
-    const double(*after)[6] = (const double(*)[6])pulled->solution.velocity;
-    double u[2][3];
-    sprag_contact_velocity(contact, problem->body->velocity, sizeof *problem->body, u[0]);
-    sprag_contact_velocity(contact, *after, sizeof *after, u[1]);
-    return -problem->step * pulled->solution.contact_force[i][0] *
-           (dot3(contact->frame[0], u[0]) + dot3(contact->frame[0], u[1])) / 2;
+    return pulled->problem.step * pulled->solution.contact_force[i][0] *
+           (sprag_ode_closing_before(pulled, i) + closing_after(pulled, i)) / 2;
 }
 
 // A contact that has acted across its gap is one that the step has stopped.
@@ -211,12 +220,8 @@ ode_stop sprag_ode_stop_of(const ode_problem *pulled, int i, double share)
     if (!is_stop(pulled, i)) {
         return (ode_stop){0};
     }
-    double u[3];
-    const sprag_contact *contact = &pulled->contact[i];
-    sprag_contact_velocity(contact, pulled->solution.velocity[0], sizeof *pulled->solution.velocity,
-                           u);
     return (ode_stop){.alone = pulled->approach[i],
-                      .left = -dot3(contact->frame[0], u),
+                      .left = closing_after(pulled, i),
                       .work = share * fmax(0, taken_by(pulled, i))};
 }
 

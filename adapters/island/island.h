@@ -389,6 +389,9 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
                             ode_approach *approach, sprag_scratch *scratch,
                             const char **surface_error);
 
+// m/s, at which contact i closes when the step starts.
+double sprag_ode_closing_before(const ode_problem *pulled, int i);
+
 // Stops take, too, what rebounds have won in the same step beyond what these may return: the share
 // of what stops have taken that is left for their own rebounds.
 double sprag_ode_share_of_stops(const ode_problem *pulled);

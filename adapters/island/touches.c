@@ -10,14 +10,6 @@
 #include "linalg.h"
 #include "pair_contact.h"
 
-// m/s, at which a contact closes when the step starts.
-static double closing(const ode_problem *pulled, const sprag_contact *contact)
-{
-    double u[3];
-    sprag_contact_velocity(contact, pulled->body->velocity, sizeof *pulled->body, u);
-    return -dot3(contact->frame[0], u);
-}
-
 // Along the tangents of contact `like` its surface moves: the new ones stay near to them. What the
 // chord of `like` has added to that is left out, as it has another normal and other levers. first:
 // the side of the contact that the first geom is on.
@@ -48,8 +40,8 @@ static void add(ode_problem *pulled, int like, int first, const ode_touch *touch
     to->guess[0] = 0, to->guess[1] = 0, to->guess[2] = 0;
     pulled->contact_joint[i] = pulled->contact_joint[like];
     pulled->warm_key[i] = pulled->warm_key[like];
-    pulled->approach[i] =
-        sprag_ode_taken_by_stop(pulled->body, to, pulled->problem.step, closing(pulled, to));
+    pulled->approach[i] = sprag_ode_taken_by_stop(pulled->body, to, pulled->problem.step,
+                                                  sprag_ode_closing_before(pulled, i));
 }
 
 static bool is_first_of_pair(const ode_problem *pulled, int i)

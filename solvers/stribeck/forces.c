@@ -164,8 +164,11 @@ static void solve_point(iterate *s, int i)
             along[k] = p[cone->first + k] - own * u[cone->first + k];
         }
         const double bound = cone->force ? system->step : normal;
-        cone->axes == 2 ? solve_cone(cone, 2, s->stiction, bound, own, along, to)
-                        : solve_cone(cone, 1, s->stiction, bound, own, along, to);
+        if (cone->axes == 2) {
+            solve_cone(cone, 2, s->stiction, bound, own, along, to);
+        } else {
+            solve_cone(cone, 1, s->stiction, bound, own, along, to);
+        }
     }
 }
 
