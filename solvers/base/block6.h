@@ -27,19 +27,6 @@ static inline void subtract_apply(double *restrict y, const double *restrict A,
                                   const double *restrict x)
 {
     for (int i = 0; i < 6; i++) {
-        double s = 0;
-        for (int j = 0; j < 6; j++) {
-            s += A[6 * i + j] * x[j];
-        }
-        y[i] -= s;
-    }
-}
-
-// The same, one product after the other.
-static inline void subtract_in_turn(double *restrict y, const double *restrict A,
-                                    const double *restrict x)
-{
-    for (int i = 0; i < 6; i++) {
         double s = y[i];
         for (int j = 0; j < 6; j++) {
             s -= A[6 * i + j] * x[j];

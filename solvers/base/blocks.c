@@ -345,11 +345,7 @@ static void solve(sprag_blocks *blocks, bool symmetric, double *x)
     }
     for (int k = n - 1; k >= 0; k--) {
         for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
-            if (symmetric) {
-                subtract_in_turn(y + 6 * k, blocks->upper[p], y + 6 * blocks->row[p]);
-            } else {
-                subtract_apply(y + 6 * k, blocks->upper[p], y + 6 * blocks->row[p]);
-            }
+            subtract_apply(y + 6 * k, blocks->upper[p], y + 6 * blocks->row[p]);
         }
         if (symmetric) {
             backward_cholesky(blocks->diagonal[k], y + 6 * k);
