@@ -110,16 +110,6 @@ static inline void turn33(const double *R, const double *A, double *B)
     }
 }
 
-// The trace of the inverse of a 3x3 matrix.
-static inline double inverse_trace33(const double *A)
-{
-    double minors =
-        A[0] * A[4] - A[1] * A[3] + A[0] * A[8] - A[2] * A[6] + A[4] * A[8] - A[5] * A[7];
-    double det = A[0] * (A[4] * A[8] - A[5] * A[7]) - A[1] * (A[3] * A[8] - A[5] * A[6]) +
-                 A[2] * (A[3] * A[7] - A[4] * A[6]);
-    return minors / det;
-}
-
 // Inverse by cofactors. Returns the determinant; 0 (or not finite): B is not set.
 static inline double invert33(const double *A, double *B)
 {

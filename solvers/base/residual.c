@@ -413,8 +413,10 @@ static double row_error(const measured *m, int i)
 {
     const sprag_row *row = &m->problem->row[i];
     double w = 0, u = -row->bias, step = m->problem->step;
+    sprag_inverse inverse[2];
     for (int k = 0; k < 2; k++) {
         const mover *of = &m->of[index_of(m, row->body[k])];
+        inverse[k] = (sprag_inverse){of->inverse_mass, of->inverse};
         const double *v = velocity_of(m, row->body[k]);
         if (of->inverse_mass > 0) {
             w += inverse_mass_along(of->inverse_mass, of->inverse, row->jacobian[k]);
@@ -425,7 +427,7 @@ static double row_error(const measured *m, int i)
         return 0;
     }
     double p = step * m->solution->row_force[i];
-    double wanted = p - (u + sprag_row_yield(&m->soft, m->problem, row) * p) / w;
+    double wanted = p - (u + sprag_row_yield(&m->soft, row, inverse) * p) / w;
     wanted = fmin(sprag_larger(wanted, step * row->lo), step * row->hi);
     return fabs(p - wanted) * sqrt(w / lighter(m, row->body));
 }

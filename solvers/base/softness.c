@@ -80,18 +80,22 @@ double sprag_contact_stiffness(const sprag_softness *s, const sprag_contact *con
     return fmin(contact->stiffness, soft > 0 ? 1 / (s->step * s->step * soft) : 0);
 }
 
-double sprag_row_yield(const sprag_softness *s, const sprag_problem *problem, const sprag_row *row)
+double sprag_row_unit(const sprag_row *row, const sprag_inverse of[2])
 {
-    double unit = 0;
-    for (int turn = 0; turn < 2 && !(unit > 0); turn++) {
-        for (int side = 0; side < 2; side++) {
-            const double *J = row->jacobian[side] + 3 * turn;
-            const sprag_body *body =
-                row->body[side] == SPRAG_STATIC ? NULL : &problem->body[row->body[side]];
-            if (body && body->mass > 0) {
-                unit += dot3(J, J) * (turn ? inverse_trace33(body->inertia) / 3 : 1 / body->mass);
-            }
-        }
+    double linear = 0, angular = 0;
+    for (int side = 0; side < 2; side++) {
+        const double *J = row->jacobian[side];
+        linear += of[side].mass > 0 ? dot3(J, J) * of[side].mass : 0;
     }
+    for (int side = 0; side < 2 && !(linear > 0); side++) {
+        const double *J = row->jacobian[side] + 3, *I = of[side].inertia;
+        angular += of[side].mass > 0 ? dot3(J, J) * (I[0] + I[4] + I[8]) / 3 : 0;
+    }
+    return linear > 0 ? linear : angular;
+}
+
+double sprag_row_yield(const sprag_softness *s, const sprag_row *row, const sprag_inverse of[2])
+{
+    const double unit = sprag_row_unit(row, of);
     return unit > 0 ? fmax(row->compliance / s->step, s->share.row * unit) : INFINITY;
 }

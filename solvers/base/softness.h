@@ -63,12 +63,21 @@ double sprag_contact_yield(const sprag_softness *softness, const sprag_contact *
 double sprag_contact_stiffness(const sprag_softness *softness, const sprag_contact *contact,
                                double w);
 
-// m/s per N s (rad/s per N m s), of a row; INFINITY where nothing moves. It is relative to the
-// inverse mass of what is linear in the row, or else to the mean of the inverse moments of inertia:
-// the three rows of a point, or of a turn, yield alike in all directions, so the force of an error
-// acts along it. Otherwise joints that contradict each other, whose forces are as large as their
-// softness is small, would drive the bodies that they hold together.
-double sprag_row_yield(const sprag_softness *softness, const sprag_problem *problem,
-                       const sprag_row *row);
+// One side of a row.
+typedef struct sprag_inverse {
+    double mass;           // 1/kg; 0: nothing moves it
+    const double *inertia; // 3x3, 1/(kg m^2), the inverse
+} sprag_inverse;
+
+// The unit of a row's softness: the inverse mass (1/kg) of what is linear in the row, or else the
+// mean of the inverse moments of inertia; 0 where nothing moves. The three rows of a point, or of a
+// turn, yield alike in all directions, so the force of an error acts along it. Otherwise joints
+// that contradict each other, whose forces are as large as their softness is small, would drive the
+// bodies that they hold together.
+double sprag_row_unit(const sprag_row *row, const sprag_inverse of[2]);
+
+// m/s per N s (rad/s per N m s), of a row; INFINITY where nothing moves.
+double sprag_row_yield(const sprag_softness *softness, const sprag_row *row,
+                       const sprag_inverse of[2]);
 
 #endif

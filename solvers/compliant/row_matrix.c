@@ -5,6 +5,7 @@
 
 #include "compliant_joints.h"
 #include "linalg.h"
+#include "softness.h"
 #include "vectors6.h"
 
 double compliant_row_inverse_mass(const compliant_run *run, int row)
@@ -42,29 +43,17 @@ double compliant_active_bias(const compliant_run *run, const compliant_active_ro
 
 // ---- active rows
 
-// 1/kg, as that of sprag_row_yield.
-static double unit_of_softness(const compliant_joints *j, const sprag_row *row)
-{
-    double linear = 0, angular = 0;
-    for (int side = 0; side < 2; side++) {
-        if (row->body[side] != SPRAG_STATIC) {
-            const double *J = row->jacobian[side], *I = j->inverse_inertia[row->body[side]];
-            linear += j->inverse_mass[row->body[side]] * dot3(J, J);
-            angular += (I[0] + I[4] + I[8]) / 3 * dot3(J + 3, J + 3);
-        }
-    }
-    return linear > 0 ? linear : angular;
-}
-
 static void add_active(compliant_joints *j, compliant_active_row added)
 {
     compliant_row_system *s = &j->active;
     const sprag_row *row = &j->row[added.row];
     int i = s->count++;
     s->first[i] = i;
+    sprag_inverse inverse[2] = {{0}};
     for (int side = 0; side < 2; side++) {
         int body = row->body[side];
         if (body != SPRAG_STATIC) {
+            inverse[side] = (sprag_inverse){j->inverse_mass[body], j->inverse_inertia[body]};
             j->first_of_body[body] = j->first_of_body[body] < 0 ? i : j->first_of_body[body];
             s->first[i] =
                 j->first_of_body[body] < s->first[i] ? j->first_of_body[body] : s->first[i];
@@ -73,7 +62,7 @@ static void add_active(compliant_joints *j, compliant_active_row added)
     bool bounded = isfinite(added.lo) || isfinite(added.hi);
     s->row[i] = added;
     s->has_bounds |= bounded;
-    s->softness[i] = bounded ? 0 : COMPLIANT_RIGID_ROW_SOFTNESS * unit_of_softness(j, row);
+    s->softness[i] = bounded ? 0 : COMPLIANT_RIGID_ROW_SOFTNESS * sprag_row_unit(row, inverse);
     s->start[i] = s->entries;
     s->entries += (size_t)(i - s->first[i] + 1);
 }

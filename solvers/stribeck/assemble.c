@@ -197,9 +197,11 @@ static void prepare_equation(sprag_system *system, const assembly *assembly, int
     memcpy(stencil->jacobian, row->jacobian, sizeof stencil->jacobian);
     set_nodes(assembly, row->body, stencil->node, row->jacobian[0], row->jacobian[1], 1,
               &equation->offset);
+    sprag_inverse inverse[2];
+    sprag_space6_inverse(assembly->space, stencil->node, inverse);
     double w = inverse_mass_of(assembly, stencil->node, row->jacobian[0], row->jacobian[1]);
     equation->inverse_mass = w;
-    equation->yield = sprag_row_yield(&assembly->soft, assembly->problem, row);
+    equation->yield = sprag_row_yield(&assembly->soft, row, inverse);
     equation->excess = equation->yield - row->compliance / step;
     system->bounded |= isfinite(row->lo) || isfinite(row->hi);
 }
@@ -218,6 +220,7 @@ static void prepare_node(sprag_system *system, const assembly *assembly, int nod
         system->start[6 * node + i] = body->velocity[i];
         system->free[6 * node + i] = body->free_velocity[i];
     }
+    assembly->space->inverse_mass[node] = 1 / body->mass;
     invert33(body->inertia, assembly->space->inverse_inertia[node]);
 }
 

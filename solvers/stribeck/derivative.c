@@ -112,8 +112,10 @@ double sprag_derivative_add_row(const sprag_derivative *d, int row, const sprag_
     }
     if (sprag_equation_yields(equation, rate)) {
         const bool same = near->compliance == d->problem->row[row].compliance;
+        sprag_inverse inverse[2];
+        sprag_space6_inverse(space, stencil->node, inverse);
         const double yield =
-            same ? equation->yield : sprag_row_yield(&d->scales.soft, d->problem, near);
+            same ? equation->yield : sprag_row_yield(&d->scales.soft, near, inverse);
         gain = -slip / yield;
         gain += same ? 0 : d->system.row_impulse[row] * (equation->yield / yield - 1);
     } else {

@@ -314,6 +314,7 @@ sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int no
 {
     *space = (sprag_space6){.nodes = nodes};
     space->mass = SPRAG_TAKE(scratch, nodes, double[36]);
+    space->inverse_mass = SPRAG_TAKE_RAW(scratch, nodes, double);
     space->inverse_inertia = SPRAG_TAKE(scratch, nodes, double[9]);
     space->point = SPRAG_TAKE_RAW(scratch, system->points, sprag_stencil);
     space->equation = SPRAG_TAKE_RAW(scratch, system->equations, sprag_row_stencil);
@@ -327,10 +328,11 @@ double sprag_space6_inverse_mass(const sprag_space6 *space, const int node[2], c
                                  const double *a1, const double *b0, const double *b1)
 {
     double sum = 0;
+    sprag_inverse of[2];
+    sprag_space6_inverse(space, node, of);
     for (int side = 0; side < 2; side++) {
-        if (node[side] != SPRAG_NOWHERE) {
-            sum += inverse_mass_between(1 / space->mass[node[side]][0],
-                                        space->inverse_inertia[node[side]], side ? a1 : a0,
+        if (of[side].mass > 0) {
+            sum += inverse_mass_between(of[side].mass, of[side].inertia, side ? a1 : a0,
                                         side ? b1 : b0);
         }
     }

@@ -4,6 +4,7 @@
 #define SPRAG_SPACE6_H
 
 #include "blocks.h"
+#include "softness.h"
 #include "system.h"
 
 enum { SPRAG_NOWHERE = -1 }; // the node of an immovable body
@@ -23,6 +24,7 @@ typedef struct sprag_row_stencil {
 typedef struct sprag_space6 {
     int nodes;
     double (*mass)[36];
+    double *inverse_mass;
     double (*inverse_inertia)[9]; // world axes
     sprag_stencil *point;
     sprag_row_stencil *equation;
@@ -34,6 +36,18 @@ typedef struct sprag_space6 {
 // and inverse inertias are zero, the caller sets all other arrays. SPRAG_NO_MEMORY.
 sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int nodes,
                                sprag_scratch *scratch);
+
+// The sides of a row. SPRAG_NOWHERE: nothing moves it.
+static inline void sprag_space6_inverse(const sprag_space6 *space, const int node[2],
+                                        sprag_inverse of[2])
+{
+    for (int side = 0; side < 2; side++) {
+        const int n = node[side];
+        of[side] = n == SPRAG_NOWHERE
+                       ? (sprag_inverse){0}
+                       : (sprag_inverse){space->inverse_mass[n], space->inverse_inertia[n]};
+    }
+}
 
 // Ja M^-1 Jb' of two rows over the same two nodes, 1/kg. a0, a1: the part of each row at node[0]
 // and node[1]; a SPRAG_NOWHERE adds nothing.

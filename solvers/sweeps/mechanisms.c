@@ -197,7 +197,7 @@ static void add_rows(sweeps *s, mechanism *m)
     sprag_blocks *blocks = &m->blocks;
     for (int r = 0; r < m->rows; r++) {
         const sprag_row *row = &s->problem->row[m->row[r]];
-        const double yield = all->yield[m->row[r]] = sprag_row_yield(&s->soft, s->problem, row);
+        const double yield = all->yield[m->row[r]] = sweeps_row_yield(s, row);
         const double(*J)[6] = row->jacobian, slope = 1 / yield;
         const int a = moving_node(s, row->body[0]), b = moving_node(s, row->body[1]);
         if (a >= 0) {

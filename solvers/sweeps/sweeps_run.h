@@ -47,6 +47,9 @@ static inline int node_of(const sweeps *s, int body)
     return body == SPRAG_STATIC ? s->nodes : s->node_of[body];
 }
 
+// sweeps.c: sprag_row_yield.
+double sweeps_row_yield(const sweeps *s, const sprag_row *row);
+
 // sweeps.c: sets a row whose offset is set, and its impulse (N s).
 void sweeps_set_row(sweeps *s, batch_row *to, const int body[2], const double J[2][6],
                     double impulse);
