@@ -48,16 +48,15 @@ sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *c
                                   sprag_scratch *scratch, ode_pairs *pairs);
 
 // first, second: the geoms of a pair as the callback of the call would get them.
-typedef bool ode_wanted_fn(void *data, dGeomID first, dGeomID second);
+typedef void ode_met_fn(void *data, dGeomID first, dGeomID second);
 
 // Widens the box (m) of a geom by its reach.
 typedef void ode_reach_fn(void *data, dGeomID geom, double bounds[6]);
 
-// The same for one call while nothing moves, of wanted pairs only. Geoms that are in none are not
-// read: their ODE bounding boxes decide. apart: pairs whose ODE boxes overlap are not asked for.
-sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *call, bool apart,
-                                   ode_reach_fn *reach, ode_wanted_fn *wanted, void *data,
-                                   sprag_scratch *scratch, ode_pairs *pairs);
+// Calls back for the pairs of one call, by ODE's bounding boxes widened by `reach`; the geoms are
+// not read. apart: not for those whose own boxes overlap. false: no memory.
+bool sprag_ode_meet(ode_geometry *geometry, const ode_collision *call, bool apart,
+                    ode_reach_fn *reach, ode_met_fn *met, void *data, sprag_scratch *scratch);
 
 // Reads two geoms, whatever their bits and bodies. SPRAG_BAD_PROBLEM: one has no shape, or ODE has
 // no collider for the two.

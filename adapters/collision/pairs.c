@@ -25,8 +25,7 @@ typedef struct item {
     int members;                     // the first, -1: none
     bool is_read; // all of geom is set; before only its id, body, bounds (by ODE) and moves are
     double reach; // m, set with the widened bounds, as geom.moves is: no point of it goes farther,
-                  // with half the margin, or with what the caller's `reach` adds along x: it takes
-                  // no pairs of meshes
+                  // with half the margin
 } item;
 
 // The state of one search. Set by the caller of find():
@@ -34,11 +33,10 @@ typedef struct finder {
     ode_geometry *geometry;
     const ode_collision *calls;
     ode_motion_fn *motion; // NULL: nothing moves
-    ode_wanted_fn *wanted; // NULL: every pair is wanted
-    ode_reach_fn *reach;   // with `wanted`
-    bool apart;            // with `wanted`: only of geoms whose own boxes do not overlap
+    ode_met_fn *met;       // gets the pairs of geoms; NULL: they are listed, as pairs of shapes
+    ode_reach_fn *reach;   // with `met`
+    bool apart;            // with `met`: only of geoms whose own boxes do not overlap
     void *data;            // of these three
-    bool again;            // the pairs of the last search are in use
     sprag_scratch *scratch;
     ode_pairs *pairs;
     // by flatten():
@@ -90,31 +88,22 @@ static item *item_of(finder *f, dGeomID id)
     return i < 0 ? NULL : &f->item[i];
 }
 
-static void add_reach(const finder *f, dGeomID id, double bounds[6])
-{
-    if (f->reach) {
-        f->reach(f->data, id, bounds);
-    } else {
-        sprag_box_grow(bounds, f->margin / 2);
-    }
-}
-
 static bool is_near(const finder *f, dGeomID id)
 {
     double bounds[6];
     sprag_ode_read_bounds(id, bounds);
-    add_reach(f, id, bounds);
+    f->reach(f->data, id, bounds);
     return sprag_boxes_overlap(bounds, f->local);
 }
 
-// A call that names one geom alone, in a search where nothing moves, needs only the geoms near it.
+// A call that names one geom alone needs only the geoms near it.
 static void set_local(finder *f, const ode_collision *call)
 {
     dGeomID alone = dGeomIsSpace(call->a) ? call->b : call->a;
     f->is_local = alone && !dGeomIsSpace(alone) && dGeomIsEnabled(alone);
     if (f->is_local) {
         sprag_ode_read_bounds(alone, f->local);
-        add_reach(f, alone, f->local);
+        f->reach(f->data, alone, f->local);
     }
 }
 
@@ -213,12 +202,6 @@ static bool has_collider(const ode_geom *a, const ode_geom *b)
            !sprag_ode_is_overridden(a->geom, b->geom);
 }
 
-static bool is_wanted(const finder *f, const item *a, const item *b)
-{
-    return !f->wanted ||
-           f->wanted(f->data, (f->first ? b : a)->geom.id, (f->first ? a : b)->geom.id);
-}
-
 // Reads the item when it is in a pair first. false: it has no shape.
 static bool is_shaped(finder *f, item *i)
 {
@@ -239,35 +222,36 @@ static bool is_shaped(finder *f, item *i)
     return shaped;
 }
 
-static bool may_collide(finder *f, item *a, item *b)
+static bool may_collide(finder *f, const item *a, const item *b)
 {
-    const bool are_static = f->wanted && !a->geom.body && !b->geom.body; // as ODE offers them
+    const bool are_static = f->met && !a->geom.body && !b->geom.body; // as ODE offers them
     return (a->geom.body != b->geom.body || are_static) &&
            sprag_ode_bits_match(a->category, a->collide, b->category, b->collide) &&
-           are_asked(f, a, b) && is_wanted(f, a, b) && is_shaped(f, a) && is_shaped(f, b) &&
-           has_collider(&a->geom, &b->geom);
+           are_asked(f, a, b);
 }
 
 // ---- motion
 
 static void widen(const finder *f, int i)
 {
-    const ode_geom *geom = &f->item[i].geom;
-    double *b = f->bounds[i], any = 0;
+    item *of = &f->item[i];
+    ode_geom *geom = &of->geom;
+    double *b = f->bounds[i];
     memcpy(b, geom->bounds, 6 * sizeof *b);
+    of->reach = f->margin / 2;
     if (geom->body && f->motion) {
         ode_motion motion = {0, 0};
-        f->item[i].geom.moves = f->motion(f->data, geom->body, &motion);
-        any = motion.slack;
+        geom->moves = f->motion(f->data, geom->body, &motion);
+        of->reach += motion.slack;
         if (motion.turn > 0) {
             const dReal *centre = dBodyGetPosition(geom->body);
-            any += fmin(motion.turn, 2) * sprag_box_farthest(b, centre);
+            of->reach += fmin(motion.turn, 2) * sprag_box_farthest(b, centre);
         }
     }
-    sprag_box_grow(b, any);
-    const double still = b[3];
-    add_reach(f, geom->id, b);
-    f->item[i].reach = any + (f->reach ? b[3] - still : f->margin / 2);
+    sprag_box_grow(b, of->reach);
+    if (f->reach) {
+        f->reach(f->data, geom->id, b);
+    }
 }
 
 // ---- pairs
@@ -351,43 +335,27 @@ static void add_near(mesh_search *m, double reach)
     }
 }
 
-// The box in which the other item may reach the mesh within the step, if the mesh stays where it is
-// at the start.
-static void reach_of(const finder *f, int mesh, int other, double reach[6])
-{
-    for (int k = 0; k < 3; k++) {
-        const double *still = f->item[mesh].geom.bounds, *moved = f->bounds[mesh];
-        reach[k] = f->bounds[other][k] - fmax(0, moved[k + 3] - still[k + 3]);
-        reach[k + 3] = f->bounds[other][k + 3] + fmax(0, still[k] - moved[k]);
-    }
-}
-
 // Pairs a triangle of the first mesh with those of the second.
 static void add_triangles_near(void *data, int number, const double corner[3][3])
 {
     mesh_search *m = data;
     finder *f = m->f;
-    const item *mesh = &f->item[m->i];
+    const item *mesh = &f->item[m->i], *other = &f->item[m->j];
     mesh_search inner = {.f = f, .i = m->j, .j = m->i, .swapped = true};
     inner.other = triangle_side(f, mesh, number, corner);
     if (!inner.other) {
         return;
     }
-    double own[6], reach[6];
-    sprag_shape_bounds(&inner.other->shape, &inner.other->pose, own);
-    reach_of(f, m->j, m->i, reach);
-    for (int k = 0; k < 6; k++) { // widened by as much as the whole mesh
-        const double moved = f->bounds[m->i][k];
-        reach[k] = own[k] + (moved - mesh->geom.bounds[k]) + (reach[k] - moved);
-    }
+    double reach[6];
+    sprag_shape_bounds(&inner.other->shape, &inner.other->pose, reach);
+    sprag_box_grow(reach, mesh->reach + other->reach);
     f->crowded |=
-        !sprag_ode_triangles(&f->item[m->j].geom, reach, ODE_MOST_TRIANGLES, add_triangle, &inner);
+        !sprag_ode_triangles(&other->geom, reach, ODE_MOST_TRIANGLES, add_triangle, &inner);
 }
 
 static void add_pairs(finder *f, int i, int j)
 {
     const item *a = &f->item[i], *b = &f->item[j];
-    double reach[6];
     f->begun = f->pairs->count;
     f->crowded = false;
     if (a->geom.kind == ODE_GEOM_SHAPE && b->geom.kind == ODE_GEOM_SHAPE) {
@@ -396,7 +364,9 @@ static void add_pairs(finder *f, int i, int j)
     }
     if (a->geom.kind == ODE_GEOM_MESH && b->geom.kind == ODE_GEOM_MESH) {
         mesh_search m = {.f = f, .i = i, .j = j};
-        reach_of(f, i, j, reach);
+        double reach[6];
+        memcpy(reach, f->bounds[j], sizeof reach);
+        sprag_box_grow(reach, a->reach);
         f->crowded |=
             !sprag_ode_triangles(&a->geom, reach, ODE_MOST_TRIANGLES, add_triangles_near, &m);
     } else {
@@ -416,72 +386,66 @@ static void add_overlap(void *data, int i, int j)
 {
     finder *f = data;
     item *a = &f->item[i], *b = &f->item[j];
-    if (!(f->apart && sprag_boxes_overlap(a->geom.bounds, b->geom.bounds)) && !f->scratch->failed &&
-        may_collide(f, a, b)) {
+    if ((f->apart && sprag_boxes_overlap(a->geom.bounds, b->geom.bounds)) || f->scratch->failed ||
+        !may_collide(f, a, b)) {
+        return;
+    }
+    if (f->met) {
+        f->met(f->data, (f->first ? b : a)->geom.id, (f->first ? a : b)->geom.id);
+    } else if (is_shaped(f, a) && is_shaped(f, b) && has_collider(&a->geom, &b->geom)) {
         add_pairs(f, i, j);
     }
 }
 
-static sprag_result find(finder *f, int count)
+// false: no memory.
+static bool find(finder *f, int count)
 {
-    ode_pairs *pairs = f->pairs;
-    if (count == 1 && !f->motion) {
-        set_local(f, f->calls);
-    }
     flatten(f, count);
     const int items = f->geoms.count;
-    f->spare *= items > ODE_PAIRS_GEOMS ? items / ODE_PAIRS_GEOMS : 1;
+    f->spare = ODE_MOST_PAIRS * (items > ODE_PAIRS_GEOMS ? items / ODE_PAIRS_GEOMS : 1);
     f->bounds = SPRAG_TAKE_RAW(f->scratch, items, *f->bounds);
     for (int i = 0; i < items && !f->scratch->failed; i++) {
         widen(f, i);
     }
-    if (f->scratch->failed ||
-        !sprag_overlaps((const double(*)[6])f->bounds, items, add_overlap, f, f->scratch) ||
-        f->scratch->failed || f->failed) {
-        return SPRAG_NO_MEMORY;
-    }
-    if (f->wanted && pairs->count == 0) {
-        sprag_ode_geometry_count_search(f->geometry);
-        return SPRAG_OK; // keeps the memories of the last search, whose pairs may be wanted again
-    }
-    if (f->again) {
-        sprag_ode_known_memories(f->geometry, pairs);
-        return SPRAG_OK;
-    }
-    return sprag_ode_pair_memories(f->geometry, pairs) ? SPRAG_OK : SPRAG_NO_MEMORY;
-}
-
-static finder find_in(ode_geometry *geometry, const ode_collision *calls, ode_motion_fn *motion,
-                      void *data, double margin, sprag_scratch *scratch, ode_pairs *pairs)
-{
-    *pairs = (ode_pairs){0};
-    return (finder){.geometry = geometry,
-                    .calls = calls,
-                    .motion = motion,
-                    .spare = ODE_MOST_PAIRS,
-                    .data = data,
-                    .margin = margin,
-                    .scratch = scratch,
-                    .pairs = pairs};
+    return !f->scratch->failed &&
+           sprag_overlaps((const double(*)[6])f->bounds, items, add_overlap, f, f->scratch) &&
+           !f->scratch->failed && !f->failed;
 }
 
 sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *calls, int count,
                                   ode_motion_fn *motion, void *data, double margin, bool again,
                                   sprag_scratch *scratch, ode_pairs *pairs)
 {
-    finder f = find_in(geometry, calls, motion, data, margin, scratch, pairs);
-    f.again = again;
-    return find(&f, count);
+    *pairs = (ode_pairs){0};
+    finder f = {.geometry = geometry,
+                .calls = calls,
+                .motion = motion,
+                .data = data,
+                .margin = margin,
+                .scratch = scratch,
+                .pairs = pairs};
+    if (!find(&f, count)) {
+        return SPRAG_NO_MEMORY;
+    }
+    if (again) {
+        sprag_ode_known_memories(geometry, pairs);
+        return SPRAG_OK;
+    }
+    return sprag_ode_pair_memories(geometry, pairs) ? SPRAG_OK : SPRAG_NO_MEMORY;
 }
 
-sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *call, bool apart,
-                                   ode_reach_fn *reach, ode_wanted_fn *wanted, void *data,
-                                   sprag_scratch *scratch, ode_pairs *pairs)
+bool sprag_ode_meet(ode_geometry *geometry, const ode_collision *call, bool apart,
+                    ode_reach_fn *reach, ode_met_fn *met, void *data, sprag_scratch *scratch)
 {
-    finder f = find_in(geometry, call, NULL, data, 0, scratch, pairs);
-    f.apart = apart;
-    f.reach = reach;
-    f.wanted = wanted;
+    finder f = {.geometry = geometry,
+                .calls = call,
+                .met = met,
+                .reach = reach,
+                .apart = apart,
+                .data = data,
+                .scratch = scratch};
+    sprag_ode_geometry_count_search(geometry);
+    set_local(&f, call);
     return find(&f, 1);
 }
 
@@ -501,7 +465,8 @@ sprag_result sprag_ode_two_geoms(ode_geometry *geometry, dGeomID a, dGeomID b, o
 sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b, double margin,
                                     sprag_scratch *scratch, ode_pairs *pairs)
 {
-    finder f = find_in(geometry, NULL, NULL, NULL, margin, scratch, pairs);
+    *pairs = (ode_pairs){0};
+    finder f = {.margin = margin, .spare = ODE_MOST_PAIRS, .scratch = scratch, .pairs = pairs};
     ode_geom geom[2];
     const sprag_result result = sprag_ode_two_geoms(geometry, a, b, geom);
     f.item = SPRAG_TAKE_RAW(scratch, 2, item);

@@ -210,8 +210,8 @@ static void add_reach(void *data, dGeomID geom, double bounds[6])
     }
 }
 
-// The search only meets pairs and finds none: the callback's dCollide looks at the geoms.
-static bool is_new(void *data, dGeomID first, dGeomID second)
+// Adds a pair, unless it has been offered: the callback's dCollide looks at the geoms.
+static void meet_new(void *data, dGeomID first, dGeomID second)
 {
     space_call *c = data;
     const world_state *w = world_of(dGeomGetBody(first), dGeomGetBody(second));
@@ -220,14 +220,12 @@ static bool is_new(void *data, dGeomID first, dGeomID second)
     if (ahead && sprag_ode_callback_pair(&c->call, first, second, given)) {
         add_new(c, given[0], given[1]);
     }
-    return false;
 }
 
 // In place of ODE: a pair whose boxes overlap or may do so in the step.
-static bool is_offered(void *data, dGeomID first, dGeomID second)
+static void meet(void *data, dGeomID first, dGeomID second)
 {
     add_close(data, first, second);
-    return false;
 }
 
 static void add_missed(void *data, dGeomID first, dGeomID second)
@@ -277,12 +275,10 @@ static void offer_close(space_call *c)
     if (!(c->reach > 0 || c->ahead.step > 0)) { // recorded for a comparison only
         return;
     }
-    ode_pairs pairs;
     int first = d->closes;
     collide_begin(d);
-    c->failed = sprag_ode_find_wanted(d->geometry, &c->call, !c->instead, add_reach,
-                                      c->instead ? is_offered : is_new, c, &d->scratch,
-                                      &pairs) != SPRAG_OK ||
+    c->failed = !sprag_ode_meet(d->geometry, &c->call, !c->instead, add_reach,
+                                c->instead ? meet : meet_new, c, &d->scratch) ||
                 c->failed;
     collide_end(d);
     if (c->failed) {

@@ -223,13 +223,6 @@ static void half(void *data, dGeomID geom, double bounds[6])
     }
 }
 
-static bool is_even(void *data, dGeomID first, dGeomID second)
-{
-    int *asked = data;
-    ++*asked;
-    return ((uintptr_t)dGeomGetData(first) + (uintptr_t)dGeomGetData(second)) % 2 == 0;
-}
-
 static bool boxes_overlap(dGeomID a, dGeomID b)
 {
     dReal p[6], q[6];
@@ -239,8 +232,25 @@ static bool boxes_overlap(dGeomID a, dGeomID b)
            q[4] <= p[5];
 }
 
-// Those that are wanted, and no others, are found as they would all be.
-START_TEST(pairs_are_those_that_are_wanted)
+typedef struct meetings { // of pairs of geoms but the mesh
+    int all, apart;       // all; those whose boxes do not overlap
+    bool found;           // the search has found each of them
+    bool mesh;            // the mesh met something
+} meetings;
+
+static void meet(void *data, dGeomID first, dGeomID second)
+{
+    meetings *of = data;
+    const bool mesh = !dGeomGetData(first) || !dGeomGetData(second);
+    of->mesh |= mesh;
+    of->all += !mesh;
+    of->apart += !mesh && !boxes_overlap(first, second);
+    of->found &= mesh || found(first, second) == 1;
+}
+
+// A call meets the pairs of geoms that a search with its reach finds; with `apart`, those whose
+// boxes do not overlap.
+START_TEST(calls_meet_what_searches_find)
 {
     dice = 7;
     for (int i = 0; i < 60; i++) {
@@ -250,39 +260,23 @@ START_TEST(pairs_are_those_that_are_wanted)
         dGeomSetData(geom, (void *)(intptr_t)i);
     }
     find(0.1);
-    int wanted = 0, asked = 0, all = pairs.count;
-    for (int i = 0; i < all; i++) {
+    int all = 0;
+    for (int i = 0; i < pairs.count; i++) {
         const ode_geom *const *side = pairs.pair[i].side;
-        int before = 0;
-        wanted += is_even(&before, side[0]->id, side[1]->id);
+        all += dGeomGetData(side[0]->id) && dGeomGetData(side[1]->id);
     }
     const ode_collision call = {.a = (dGeomID)space};
-    sprag_scratch_reset(&scratch);
-    ck_assert_int_eq(
-        sprag_ode_find_wanted(geometry, &call, false, half, is_even, &asked, &scratch, &pairs),
-        SPRAG_OK);
-    ck_assert_int_eq(pairs.count, wanted);
-    ck_assert_int_gt(wanted, 20);
-    ck_assert_int_gt(all, wanted + 20);
-    ck_assert_int_ge(asked, 40);
-    for (int i = 0; i < pairs.count; i++) {
-        const ode_geom *const *side = pairs.pair[i].side;
-        ck_assert(is_even(&asked, side[0]->id, side[1]->id));
-    }
-    int apart = 0;
-    for (int i = 0; i < pairs.count; i++) {
-        apart += !boxes_overlap(pairs.pair[i].side[0]->id, pairs.pair[i].side[1]->id);
-    }
-    ck_assert_int_gt(apart, 10);
-    ck_assert_int_lt(apart, pairs.count - 10);
-    sprag_scratch_reset(&scratch);
-    ck_assert_int_eq(
-        sprag_ode_find_wanted(geometry, &call, true, half, is_even, &asked, &scratch, &pairs),
-        SPRAG_OK);
-    ck_assert_int_eq(pairs.count, apart);
-    for (int i = 0; i < apart; i++) {
-        ck_assert(!boxes_overlap(pairs.pair[i].side[0]->id, pairs.pair[i].side[1]->id));
-    }
+    meetings met = {.found = true}, apart = {.found = true};
+    sprag_scratch room = {0};
+    ck_assert(sprag_ode_meet(geometry, &call, false, half, meet, &met, &room));
+    ck_assert(sprag_ode_meet(geometry, &call, true, half, meet, &apart, &room));
+    sprag_scratch_free(&room);
+    ck_assert(met.found && apart.found && met.mesh);
+    ck_assert_int_eq(met.all, all);
+    ck_assert_int_gt(met.apart, 10);
+    ck_assert_int_lt(met.apart, all - 10);
+    ck_assert_int_eq(apart.all, met.apart);
+    ck_assert_int_eq(apart.apart, met.apart);
     dGeomTriMeshDataDestroy(cube_data);
 }
 END_TEST
@@ -648,10 +642,9 @@ START_TEST(geoms_may_go)
 }
 END_TEST
 
-static bool is_none(void *data, dGeomID first, dGeomID second)
+static void pass(void *data, dGeomID first, dGeomID second)
 {
     (void)data, (void)first, (void)second;
-    return false;
 }
 
 // Those that questions about two geoms have read, too, though searches find no pair.
@@ -664,9 +657,7 @@ START_TEST(what_questions_have_read_goes)
     dGeomDestroy(cube);
     for (int i = 0; i < 2500; i++) {
         sprag_scratch_reset(&scratch);
-        ck_assert_int_eq(
-            sprag_ode_find_wanted(geometry, &call, false, half, is_none, NULL, &scratch, &pairs),
-            SPRAG_OK);
+        ck_assert(sprag_ode_meet(geometry, &call, false, half, pass, NULL, &scratch));
     }
     ck_assert_ptr_null(geometry->kept);
 }
@@ -835,7 +826,7 @@ int main(void)
     Suite *suite = suite_create("geoms");
     ADD_TESTS_WITH(
         suite, "all", open_world, close_world, {pairs_are_those_that_ode_collides, 1},
-        {pairs_are_those_that_are_wanted, 1}, {geoms_of_one_body_are_no_pair, 1},
+        {calls_meet_what_searches_find, 1}, {geoms_of_one_body_are_no_pair, 1},
         {two_spaces_meet_across_and_not_within, 1}, {moving_bounds_reach_all_possible_contacts, 1},
         {transforms_and_offsets_place_the_shape, 1}, {depths_are_those_of_ode_where_it_is_exact, 1},
         {box_convex_and_mesh_are_the_same_cube, 1}, {two_meshes_meet_by_their_triangles, 1},
