@@ -38,42 +38,14 @@ static const double sunk = 1e-4;
 
 // A side of a pair on its way.
 typedef struct flyer {
-    ode_geom side;                 // at the time t
-    double t;                      // s
-    sprag_pose start;              // of the side, when the step starts
-    double centre[3], velocity[6]; // m; m/s, rad/s: of the body, when the step starts
-    double spin, far, speed;       // rad/s; m, from the body's centre; m/s, of its fastest point
-    double size;                   // m, half of its shortest extent
+    ode_geom side;         // at the time of the last look
+    sprag_motion motion;   // of its body, when the step starts
+    sprag_carried carried; // its shape, on that
+    double spin, far;      // rad/s; m, from the body's centre; 0: a ball about it
+    double speed;          // m/s, of its fastest point
+    double size;           // m, half of its shortest extent
     bool moves;
 } flyer;
-
-// Sets the size. Returns the radius (m) of the shape about its own place.
-static double set_size(flyer *f)
-{
-    const sprag_shape *s = &f->side.shape;
-    const double r = s->radius, *half = s->half;
-    double bounds[6], side[2];
-    switch (s->kind) {
-    case SPRAG_SPHERE:
-        f->size = r;
-        return r;
-    case SPRAG_CAPSULE:
-        f->size = r;
-        return r + half[2];
-    case SPRAG_CYLINDER:
-        f->size = fmin(r, half[2]);
-        return hypot(r, half[2]);
-    case SPRAG_BOX:
-        f->size = fmin(half[0], fmin(half[1], half[2]));
-        return norm3(half);
-    default:
-        break;
-    }
-    sprag_shape_bounds(s, &f->start, bounds);
-    sprag_box_sides(bounds, side);
-    f->size = side[0] / 2;
-    return sprag_box_farthest(bounds, f->start.position);
-}
 
 // The velocity of a body; NULL: it does not move.
 static const double *velocity_of(dBodyID body, double velocity[6])
@@ -87,43 +59,30 @@ static const double *velocity_of(dBodyID body, double velocity[6])
 
 static void set_flyer(flyer *f, const ode_geom *side, const double *velocity)
 {
-    f->side = *side;
-    f->start = side->pose;
+    static const sprag_pose own = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    double bounds[6], extent[2];
+    *f = (flyer){.side = *side, .carried = {.shape = &side->shape, .mount = side->pose}};
+    sprag_shape_bounds(&side->shape, &own, bounds);
+    sprag_box_sides(bounds, extent);
+    f->size = extent[0] / 2;
     f->moves = velocity;
-    f->t = f->spin = f->far = f->speed = 0;
-    double from[3], radius = set_size(f);
-    memset(f->velocity, 0, sizeof f->velocity);
-    if (!f->moves) {
-        return;
+    if (f->moves) {
+        double *off = f->carried.mount.position;
+        memcpy(f->motion.velocity, velocity, sizeof f->motion.velocity);
+        sprag_ode_read_pose(side->body, &f->motion.pose);
+        sprag_pose_in(&f->motion.pose, &side->pose, &f->carried.mount);
+        f->carried.motion = &f->motion;
+        const bool centred = side->shape.kind == SPRAG_SPHERE && dot3(off, off) == 0;
+        f->far = centred ? 0 : norm3(off) + sprag_box_farthest(bounds, own.position);
+        f->spin = norm3(velocity + 3);
+        f->speed = norm3(velocity) + f->spin * f->far;
     }
-    memcpy(f->velocity, velocity, sizeof f->velocity);
-    memcpy(f->centre, dBodyGetPosition(side->body), sizeof f->centre);
-    subtract3(side->pose.position, f->centre, from);
-    double off = norm3(from);
-    f->far = side->shape.kind == SPRAG_SPHERE && off == 0 ? 0 : off + radius;
-    f->spin = norm3(velocity + 3);
-    f->speed = norm3(velocity) + f->spin * f->far;
 }
 
 // Takes the side to the time t (s).
 static const ode_geom *side_at(flyer *f, double t)
 {
-    sprag_pose *pose = &f->side.pose;
-    if (f->t == t) {
-        return &f->side;
-    }
-    *pose = f->start;
-    f->t = t;
-    if (f->spin * f->far > 0) {
-        const double *w = f->velocity + 3, turn[3] = {t * w[0], t * w[1], t * w[2]};
-        double from[3], turned[9];
-        subtract3(pose->position, f->centre, from);
-        sprag_exponential(turn, turned);
-        mul33_33(turned, f->start.rotation, pose->rotation);
-        mul33(turned, from, pose->position);
-        add_scaled(pose->position, 1, f->centre, 3);
-    }
-    add_scaled(pose->position, t, f->velocity, 3);
+    sprag_carried_at(&f->carried, t, &f->side.pose);
     return &f->side;
 }
 
@@ -141,7 +100,7 @@ static bool gap_at(flyer *const f[2], double t, double reach, double margin, spr
 static double closing(flyer *const f[2], const double *normal)
 {
     double between[3];
-    subtract3(f[1]->velocity, f[0]->velocity, between);
+    subtract3(f[1]->motion.velocity, f[0]->motion.velocity, between);
     return (normal ? dot3(normal, between) : norm3(between)) + f[0]->spin * f[0]->far +
            f[1]->spin * f[1]->far;
 }
@@ -198,11 +157,11 @@ static void set_touch(ode_touch *to, flyer *const f[2], double t, const double n
     to->left = distance < -touching && distance > -sunk * size ? distance + sunk * size : distance;
     memcpy(to->normal, normal, sizeof to->normal);
     for (int side = 0; side < 2; side++) {
-        const double *v = f[side]->velocity;
+        const double *v = f[side]->motion.velocity;
         double *lever = to->lever[side], turning[3];
         memcpy(lever, point[side], sizeof to->lever[side]);
         if (f[side]->moves) {
-            subtract3(lever, f[side]->centre, lever);
+            subtract3(lever, f[side]->motion.pose.position, lever);
             add_scaled(lever, -t, v, 3);
             cross3(v + 3, lever, turning);
             to->left += (side ? 1 : -1) * t * (dot3(normal, v) + dot3(normal, turning));
@@ -292,7 +251,7 @@ static void put(question *q, const ode_touch *touch)
     memcpy(to->pos, touch->lever[0], sizeof touch->lever[0]);
     memcpy(to->normal, touch->normal, sizeof touch->normal);
     if (first->moves) {
-        add_scaled(to->pos, 1, first->centre, 3);
+        add_scaled(to->pos, 1, first->motion.pose.position, 3);
     }
 }
 
@@ -304,7 +263,7 @@ static bool is_known(const question *q, int found, const ode_touch *touch)
         double d[3];
         subtract3(contact_at(q, i)->pos, touch->lever[0], d);
         if (q->flyer[0]->moves) {
-            add_scaled(d, -1, q->flyer[0]->centre, 3);
+            add_scaled(d, -1, q->flyer[0]->motion.pose.position, 3);
         }
         known = norm3(d) < 0.1 * q->size;
     }
