@@ -60,11 +60,8 @@ void sprag_ode_geometry_free(ode_geometry *g)
 {
     if (g) {
         drop(g, LONG_MAX);
-        for (int i = 0; i < 2; i++) {
-            ode_pair_table *table = i ? &g->last : &g->now;
-            sprag_ode_set_free(&table->pairs);
-            free(table->memory);
-        }
+        sprag_ode_set_free(&g->last);
+        sprag_ode_set_free(&g->now);
         free(g);
     }
 }

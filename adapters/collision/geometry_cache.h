@@ -40,17 +40,11 @@ typedef struct ode_kept { // the data of a geom
     UT_hash_handle hh;
 } ode_kept;
 
-typedef struct ode_pair_table { // of one search for pairs
-    ode_set pairs;              // geoms and triangles of the sides
-    sprag_pair_memory *memory;  // of these
-    int room;
-} ode_pair_table;
-
 struct ode_geometry {
-    ode_kept *kept; // by geom
-    ode_pair_table last, now;
-    long searches; // for pairs, so far
-    long looks;    // calls of sprag_ode_geometry_look_again so far
+    ode_kept *kept;    // by geom
+    ode_set last, now; // of searches for pairs: memories, by geoms and triangles of the sides
+    long searches;     // for pairs, so far
+    long looks;        // calls of sprag_ode_geometry_look_again so far
 };
 
 // ---- convex.c

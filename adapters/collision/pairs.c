@@ -43,7 +43,7 @@ typedef struct finder {
     ode_set geoms; // of the items
     item *item;
     member *member;
-    int members, item_room, member_room;
+    int members, member_room;
     bool is_local;   // the call names one geom alone: items are only the geoms near it
     double local[6]; // m, box around that geom, widened
     double margin;   // m, of the search
@@ -68,12 +68,9 @@ static int geoms_in(dGeomID id)
 // NULL: no memory.
 static item *item_of(finder *f, dGeomID id)
 {
-    const int known = f->geoms.count;
-    item *all = sprag_scratch_widen(f->scratch, f->item, known, &f->item_room, 16, sizeof *all);
-    const int i = all ? sprag_ode_set_add(&f->geoms, (ode_key){{id}}) : -1;
-    f->item = all ? all : f->item;
+    const int known = f->geoms.count, i = sprag_ode_set_add(&f->geoms, (ode_key){{id}});
+    item *begun = sprag_ode_set_value(&f->geoms, i);
     if (i == known) {
-        item *begun = &f->item[i];
         begun->geom.id = id;
         begun->category = dGeomGetCategoryBits(id);
         begun->collide = dGeomGetCollideBits(id);
@@ -85,7 +82,7 @@ static item *item_of(finder *f, dGeomID id)
         }
         sprag_ode_read_bounds(id, begun->geom.bounds); // a geom is read when it is in a pair
     }
-    return i < 0 ? NULL : &f->item[i];
+    return begun;
 }
 
 static bool is_near(const finder *f, dGeomID id)
@@ -158,9 +155,9 @@ static void flatten(finder *f, int count)
     for (int c = 0; c < count; c++) {
         geoms += geoms_in(f->calls[c].a) + geoms_in(f->calls[c].b);
     }
-    f->geoms.scratch = f->scratch;
-    f->item_room = f->member_room = geoms;
-    f->item = SPRAG_TAKE_RAW(f->scratch, geoms, item);
+    f->geoms = (ode_set){.scratch = f->scratch, .size = sizeof(item)};
+    (void)sprag_ode_set_make_room(&f->geoms, geoms);
+    f->member_room = geoms;
     f->member = SPRAG_TAKE_RAW(f->scratch, geoms, member);
     for (int c = 0; c < count && !f->scratch->failed; c++) {
         const ode_collision *call = &f->calls[c];
@@ -170,6 +167,7 @@ static void flatten(finder *f, int count)
             add_side(f, call->b, c, 1);
         }
     }
+    f->item = f->geoms.value;
 }
 
 // ---- ODE's rules

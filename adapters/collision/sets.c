@@ -1,4 +1,4 @@
-// Sets of keys: an array in the order of arrival, and a hash table of its indices.
+// Sets of keys: arrays of keys and values in the order of arrival, and a hash table of indices.
 #include "sets.h"
 
 #include <stdint.h>
@@ -28,23 +28,32 @@ static void place(ode_set *set, int index)
     set->at[index] = at;
 }
 
-static bool grow(ode_set *set)
+bool sprag_ode_set_make_room(ode_set *set, int keys)
 {
-    const int room = set->room ? 2 * set->room : 32;
-    const size_t size = (size_t)room * (sizeof *set->key + 2 * sizeof *set->slot + sizeof *set->at);
+    int room = set->room ? set->room : 32;
+    while (room < keys) {
+        room *= 2;
+    }
+    if (room == set->room) {
+        return true;
+    }
+    const size_t count = (size_t)set->count, values = (size_t)room * set->size,
+                 size = (size_t)room * (sizeof *set->key + 3 * sizeof *set->slot) + values;
     ode_key *key = set->scratch ? sprag_scratch_take_raw(set->scratch, 1, size) : malloc(size);
     if (!key) {
         return false;
     }
-    if (set->count) {
-        memcpy(key, set->key, (size_t)set->count * sizeof *key);
+    if (count) {
+        memcpy(key, set->key, count * sizeof *key);
+        memcpy(key + room, set->value, count * set->size);
     }
     if (!set->scratch) {
         free(set->key);
     }
     set->key = key;
+    set->value = key + room;
     set->room = room;
-    set->slot = memset(key + room, 0, 2 * (size_t)room * sizeof *set->slot);
+    set->slot = memset((char *)set->value + values, 0, 2 * (size_t)room * sizeof *set->slot);
     set->at = set->slot + 2 * room;
     for (int i = 0; i < set->count; i++) {
         place(set, i);
@@ -60,7 +69,7 @@ int sprag_ode_set_find(const ode_set *set, ode_key key)
 int sprag_ode_set_add(ode_set *set, ode_key key)
 {
     int index = sprag_ode_set_find(set, key);
-    if (index < 0 && (set->count < set->room || grow(set))) {
+    if (index < 0 && sprag_ode_set_make_room(set, set->count + 1)) {
         index = set->count++;
         set->key[index] = key;
         place(set, index);

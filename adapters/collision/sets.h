@@ -1,5 +1,5 @@
-// Sets of up to four words each, in the order in which they were added: the one hash table of this
-// folder. What belongs to a key is in an array of its owner, at the index of the key.
+// Sets of up to four words each, in the order in which they were added, and values of these keys:
+// the one hash table of this folder.
 #ifndef SPRAG_SETS_H
 #define SPRAG_SETS_H
 
@@ -17,8 +17,10 @@ typedef union ode_key {
 
 typedef struct ode_set {    // all zero: empty
     sprag_scratch *scratch; // its memory; NULL: the system's, which sprag_ode_set_free returns
+    size_t size;            // bytes of a value, a multiple of 8
     int count, room;        // keys
-    ode_key *key;           // with the slots behind the last one, in one block
+    ode_key *key;           // with all that follow behind the last one, in one block
+    void *value;            // of the keys; those of new ones are not set
     int *slot;              // 1 + index of a key, 0: free; twice the room
     int *at;                // of the keys: their slot
 } ode_set;
@@ -29,10 +31,19 @@ int sprag_ode_set_find(const ode_set *set, ode_key key);
 // Index of a key that the set has got or gets by this: then it is the last one. -1: no memory.
 int sprag_ode_set_add(ode_set *set, ode_key key);
 
+// Makes room for so many keys: up to these, values stay where they are. false: no memory.
+bool sprag_ode_set_make_room(ode_set *set, int keys);
+
+// NULL, if the index is that of no key.
+static inline void *sprag_ode_set_value(const ode_set *set, int index)
+{
+    return index < 0 ? NULL : (char *)set->value + (size_t)index * set->size;
+}
+
 void sprag_ode_set_clear(ode_set *set); // keeps its memory
 void sprag_ode_set_free(ode_set *set);
 
-// Keeps the keys that `keep` returns true for.
+// Keeps the keys, which have no values, that `keep` returns true for.
 void sprag_ode_set_filter(ode_set *set, bool keep(const ode_key *key, void *data), void *data);
 
 // The same for (a, b) and (b, a).

@@ -236,7 +236,7 @@ static void set_compliance(const step *s, sprag_surface *to, dJointID joint)
 }
 
 void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
-                       const ode_pair_answer *answer)
+                       const pair_answer *answer)
 {
     if (answer->accepted && answer->joint) {
         dSurfaceParameters room;
@@ -255,8 +255,7 @@ void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
 
 static bool take_answer(step *s, sprag_pair *pair, const ode_pair *of, dJointID joint)
 {
-    ode_pair_answer *answer =
-        sprag_ode_pair_answer_add(&s->answers, of->side[0]->named, of->side[1]->named);
+    pair_answer *answer = step_add_answer(s, of->side[0]->named, of->side[1]->named);
     if (!answer) {
         s->failed = true;
         return false;
@@ -291,7 +290,7 @@ static bool ask_pair(void *data, int i, double gap, double time)
 {
     group *g = data;
     const ode_pair *source = g->source[i];
-    const ode_pair_answer *known = step_answer_for(g->s, source);
+    const pair_answer *known = step_answer_for(g->s, source);
     ode_advance *a = g->s->a;
     if (known) { // by another triangle, or in an earlier attempt
         group_set_surface(g->s, &g->pair[i], source, known);

@@ -11,7 +11,7 @@ static void write_pair_feedback(const group *g)
     double rate = 1 / g->s->a->input.step;
     for (int i = 0; i < g->frame.pairs; i++) {
         if (g->pair[i].wants_impulse) {
-            ode_pair_answer *answer = step_answer_for(g->s, g->source[i]);
+            pair_answer *answer = step_answer_for(g->s, g->source[i]);
             memset(answer->force, 0, sizeof answer->force);
         }
     }
@@ -19,7 +19,7 @@ static void write_pair_feedback(const group *g)
         if (!g->pair[i].wants_impulse) {
             continue;
         }
-        ode_pair_answer *answer = step_answer_for(g->s, g->source[i]);
+        pair_answer *answer = step_answer_for(g->s, g->source[i]);
         dBodyID body[2];
         bool reversed;
         sprag_ode_joint_bodies(answer->joint, body, &reversed);

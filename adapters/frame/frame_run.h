@@ -8,6 +8,7 @@
 
 #include "frame_constants.h"
 #include "frame_step.h"
+#include "sets.h"
 #include "unions.h"
 
 // A body of the step. Poses and velocities are kept here: ODE has them only while a joint or a
@@ -42,6 +43,15 @@ typedef struct body_state {
     sprag_pose exposed_pose;    // likewise
 } body_state;
 
+// The program's answer for two geoms: whether they are to have contacts, and with which surface.
+typedef struct pair_answer {
+    // Set by the step, from the program's contact joints or when it asks the program:
+    dJointID joint; // the first contact joint; it has the surface, and the feedback of the pair
+    bool accepted;  // the program wants contacts
+    bool paired;    // sprag finds the pair's distance, and the joint is between the geoms' bodies
+    double force[2][6]; // N, N m, on the joint's bodies: by group_write_forces
+} pair_answer;
+
 typedef struct step { // in the scratch of the step
     ode_advance *a;
     sprag_scratch *scratch;
@@ -51,7 +61,7 @@ typedef struct step { // in the scratch of the step
     body_state *body;
     int bodies, joints;
     // by pairs.c:
-    ode_pair_answers answers; // of the program, by pairs of geoms; callbacks.c adds to them
+    ode_set answers; // a pair_answer by two geoms, in either order; callbacks.c adds to them
     ode_pairs pairs;
     int *leader;     // islands: the first of their groups, by union
     int *pair_group; // pairs: the leading island of their group, -1: none
@@ -134,11 +144,20 @@ void step_push(const step *s);          // moves bodies to the end of the step
 
 // ---- pairs.c
 
-// The program's answer for the geoms of a pair; NULL: none yet.
-static inline ode_pair_answer *step_answer_for(const step *s, const ode_pair *pair)
+// NULL: none yet.
+static inline pair_answer *step_answer_of(const step *s, dGeomID a, dGeomID b)
 {
-    return sprag_ode_pair_answer_find(&s->answers, pair->side[0]->named, pair->side[1]->named);
+    const int i = sprag_ode_set_find(&s->answers, sprag_ode_pair_key(a, b, NULL));
+    return sprag_ode_set_value(&s->answers, i);
 }
+
+static inline pair_answer *step_answer_for(const step *s, const ode_pair *pair)
+{
+    return step_answer_of(s, pair->side[0]->named, pair->side[1]->named);
+}
+
+// The answer for two geoms that have one, or else a new one, all zero; NULL: no memory.
+pair_answer *step_add_answer(step *s, dGeomID a, dGeomID b);
 
 bool step_joins_geoms(const dContactGeom *contact);
 
@@ -170,7 +189,7 @@ bool step_leads(step *s, const members *m, int island);
 
 // Takes the surface of the pair from the program's contact joint.
 void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
-                       const ode_pair_answer *answer);
+                       const pair_answer *answer);
 
 // The method's calls for a group.
 sprag_frame_calls group_calls(group *g);

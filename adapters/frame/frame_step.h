@@ -10,7 +10,6 @@
 #include "fluids.h"
 #include "geom_pairs.h"
 #include "island.h"
-#include "pair_answers.h"
 
 // An event as the program gets it. Geoms and bodies: NULL, none.
 typedef struct ode_event {

@@ -99,7 +99,7 @@ static void set_pair(group *g, int i, const ode_pair *source)
         set_collider(&g->collider[2 * i + side], s, source->side[side]);
         widen_radius(s, &g->collider[2 * i + side], source->side[side]->body);
     }
-    const ode_pair_answer *known = step_answer_for(s, source);
+    const pair_answer *known = step_answer_for(s, source);
     if (known) {
         pair->state = known->accepted && known->paired ? SPRAG_PAIR_ACCEPTED : SPRAG_PAIR_DECLINED;
         group_set_surface(s, pair, source, known);
@@ -143,10 +143,8 @@ static bool is_out_of_reach(const step *s, dJointID joint, const dContactGeom *c
 static bool is_given(const step *s, dJointID joint)
 {
     const dContactGeom *contact = sprag_ode_contact_geom(joint);
-    const ode_pair_answer *answer =
-        step_joins_geoms(contact)
-            ? sprag_ode_pair_answer_find(&s->answers, contact->g1, contact->g2)
-            : NULL;
+    const pair_answer *answer =
+        step_joins_geoms(contact) ? step_answer_of(s, contact->g1, contact->g2) : NULL;
     if (answer && !answer->paired && is_out_of_reach(s, joint, contact)) {
         return false;
     }

@@ -42,10 +42,21 @@ static bool surfaces_differ(const step *s, dJointID a, dJointID b)
            p.velocity_normal != q.velocity_normal;
 }
 
+pair_answer *step_add_answer(step *s, dGeomID a, dGeomID b)
+{
+    const int known = s->answers.count,
+              i = sprag_ode_set_add(&s->answers, sprag_ode_pair_key(a, b, NULL));
+    pair_answer *answer = sprag_ode_set_value(&s->answers, i);
+    if (i == known) {
+        *answer = (pair_answer){.joint = NULL};
+    }
+    return answer;
+}
+
 bool step_pull_answers(step *s)
 {
     const ode_islands *islands = s->a->input.islands;
-    s->answers.pairs.scratch = s->scratch;
+    s->answers = (ode_set){.scratch = s->scratch, .size = sizeof(pair_answer)};
     for (int j = 0; j < s->joints; j++) {
         dJointID joint = islands->joints[j];
         if (dJointGetType(joint) != dJointTypeContact) {
@@ -55,7 +66,7 @@ bool step_pull_answers(step *s)
         if (!step_joins_geoms(contact)) {
             continue;
         }
-        ode_pair_answer *answer = sprag_ode_pair_answer_add(&s->answers, contact->g1, contact->g2);
+        pair_answer *answer = step_add_answer(s, contact->g1, contact->g2);
         if (!answer) {
             return false;
         }
@@ -104,7 +115,7 @@ static bool is_ours(step *s, const ode_pair *pair)
     if (!has_distance(s, pair)) {
         return false;
     }
-    ode_pair_answer *answer = step_answer_for(s, pair);
+    pair_answer *answer = step_answer_for(s, pair);
     if (answer && (!answer->joint || is_between(answer->joint, pair))) {
         answer->paired = true;
     }
@@ -290,7 +301,7 @@ bool step_find_sleepers(step *s)
     a->results.sleeper = SPRAG_TAKE(s->scratch, s->pairs.count, dBodyID);
     for (int i = 0; i < s->pairs.count && a->results.sleeper; i++) {
         const ode_pair *pair = &s->pairs.pair[i];
-        const ode_pair_answer *known = step_answer_for(s, pair);
+        const pair_answer *known = step_answer_for(s, pair);
         dBodyID sleeper = !known || known->accepted ? sleeper_of(s, pair) : NULL;
         if (sleeper) {
             a->results.sleeper[a->results.sleepers++] = sleeper;

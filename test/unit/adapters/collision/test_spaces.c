@@ -1,4 +1,4 @@
-// Pairs of hash spaces against all pairs of boxes, sets of pairs, and the program's answers.
+// Pairs of hash spaces against all pairs of boxes, and sets of pairs.
 #include <check.h>
 #include <math.h>
 
@@ -6,7 +6,6 @@
 #include "convex_cube.h"
 #include "geometry_cache.h"
 #include "ode.h"
-#include "pair_answers.h"
 #include "sets.h"
 #include "spaces.h"
 #include "suite.h"
@@ -187,25 +186,42 @@ START_TEST(pairs_have_no_order)
     enum { PAIRS = 300 };
     static char byte[PAIRS + 1];
     sprag_scratch scratch = {0};
-    ode_pair_answers answers = {.pairs.scratch = &scratch};
-    dGeomID last = (dGeomID)(void *)&byte[PAIRS];
+    ode_set set = {.scratch = &scratch, .size = sizeof(dGeomID)};
+    dGeomID last = (dGeomID)(void *)&byte[PAIRS], *value = NULL;
     for (int i = 0; i < PAIRS; i++) {
         dGeomID a = (dGeomID)(void *)&byte[i];
         ode_key key = sprag_ode_pair_key(a, last, byte), turned = sprag_ode_pair_key(last, a, byte);
         ck_assert(!memcmp(&key, &turned, sizeof key));
         ck_assert_ptr_eq(key.part[2], byte);
-        ck_assert_ptr_null(sprag_ode_pair_answer_find(&answers, a, last));
-        ode_pair_answer *answer = sprag_ode_pair_answer_add(&answers, a, last);
-        ck_assert_ptr_eq(sprag_ode_pair_answer_add(&answers, last, a), answer);
-        ck_assert(!answer->accepted && !answer->joint && answers.pairs.count == i + 1);
-        answer->joint = (dJointID)(void *)a;
+        ck_assert_ptr_null(sprag_ode_set_value(&set, sprag_ode_set_find(&set, key)));
+        value = sprag_ode_set_value(&set, sprag_ode_set_add(&set, key));
+        ck_assert_ptr_eq(sprag_ode_set_value(&set, sprag_ode_set_add(&set, turned)), value);
+        *value = a;
     }
     for (int i = 0; i < PAIRS; i++) {
-        dGeomID a = (dGeomID)(void *)&byte[i];
-        ck_assert_ptr_eq(sprag_ode_pair_answer_find(&answers, last, a)->joint, (void *)a);
-        ck_assert_ptr_null(sprag_ode_pair_answer_find(&answers, a, a));
+        const ode_key key = sprag_ode_pair_key(last, (dGeomID)(void *)&byte[i], byte);
+        value = sprag_ode_set_value(&set, sprag_ode_set_find(&set, key));
+        ck_assert_ptr_eq(*value, (void *)&byte[i]);
     }
     sprag_scratch_free(&scratch);
+}
+END_TEST
+
+// Values stay where they are while no more keys come than there is room for.
+START_TEST(room_is_made_for_values)
+{
+    ode_set set = {.size = sizeof(double)};
+    ck_assert(sprag_ode_set_make_room(&set, 1000));
+    double *first = sprag_ode_set_value(&set, sprag_ode_set_add(&set, (ode_key){{part(0)}}));
+    *first = 7;
+    for (int i = 1; i < 1000; i++) {
+        ck_assert_int_eq(sprag_ode_set_add(&set, (ode_key){{part(i)}}), i);
+    }
+    ck_assert_ptr_eq(sprag_ode_set_value(&set, 0), first);
+    ck_assert(sprag_ode_set_make_room(&set, 5000));
+    ck_assert_double_eq(*(double *)sprag_ode_set_value(&set, 0), 7);
+    ck_assert_int_eq(sprag_ode_set_find(&set, (ode_key){{part(999)}}), 999);
+    sprag_ode_set_free(&set);
 }
 END_TEST
 
@@ -240,6 +256,6 @@ int main(void)
     Suite *suite = suite_create("spaces");
     ADD_TESTS(suite, "all", {hash_spaces_find_all_pairs, 6}, {places_go_by_level, 1},
               {sets_keep_keys_in_their_order, 1}, {pairs_have_no_order, 1},
-              {unused_shapes_are_forgotten, 1});
+              {room_is_made_for_values, 1}, {unused_shapes_are_forgotten, 1});
     return run_suite(suite);
 }
