@@ -19,13 +19,6 @@
 #include "linalg.h"
 #include "unions.h"
 
-typedef enum advance_friction { // of a pair, in an attempt's solve; by friction.c
-    ADVANCE_BOUNDED,            // by the normal force
-    ADVANCE_RUBS,               // bounded by a force of its own, or by nothing
-    ADVANCE_WAITS,              // likewise, for a normal force
-    ADVANCE_SLIDES_FREELY,      // its friction acted without a normal force
-} advance_friction;
-
 // A pair.
 typedef struct advance_near {
     // by advance_open:
@@ -38,16 +31,16 @@ typedef struct advance_near {
     int mesh[2];                 // first pair of those of one mesh with one body, or of two
                                  // meshes, and the one behind the last: they follow one another
     // by pairs.c, in every scan, unless noted:
-    double clear;    // m, lower bound of the gap; reduced by every motion
-    bool fresh;      // `gap` is that of the current poses
-    bool closed;     // the gap is small enough for a contact
-    int points;      // of contact
-    bool slowed;     // it has slowed its bodies down in this sub-step; by coarse.c
-    bool was_closed; // in the sub-step before; by substep.c
-    bool slips;      // in the last sub-step with a contact; by events.c
-    bool active;     // the last solve had a force between the bodies; by substep.c
-    advance_friction friction;
-    double normal_force, slide_force; // N, sums over the points; by friction.c
+    double clear;                     // m, lower bound of the gap; reduced by every motion
+    bool fresh;                       // `gap` is that of the current poses
+    bool closed;                      // the gap is small enough for a contact
+    int points;                       // of contact
+    bool slowed;                      // it has slowed its bodies down in this sub-step; by coarse.c
+    bool was_closed;                  // in the sub-step before; by substep.c
+    bool slips;                       // in the last sub-step with a contact; by events.c
+    bool active;                      // the last solve had a force between the bodies; by substep.c
+    bool rubs, has_rubbed;            // in an attempt's solve, where it may not always; likewise
+    double normal_force, slide_force; // N, sums over the points, of these; by friction.c
     sprag_gap gap;                    // of the last query
     sprag_certificate certificate;    // of the attempt; time INFINITY: the pair blocks nothing
 } advance_near;

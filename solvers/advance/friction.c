@@ -54,27 +54,29 @@ static void add_forces(advance_run *run, const advance_problem *p, bool expected
     }
 }
 
-void advance_start_friction(advance_run *run, const advance_problem *p)
+// Gives the contacts of such pairs the friction of their pair, or none.
+static void set_friction(const advance_run *run, const advance_problem *p)
 {
-    add_forces(run, p, true);
     for (int i = 0; i < run->points.count; i++) {
-        int pair = run->points.point[i].pair;
-        advance_near *near = &run->near[pair];
-        near->friction = !is_unbounded(run, pair) ? ADVANCE_BOUNDED
-                         : near->normal_force > 0 ? ADVANCE_RUBS
-                                                  : ADVANCE_WAITS;
-        if (near->friction == ADVANCE_WAITS) {
-            advance_remove_friction(&p->contact[run->frame->contacts + i]);
+        const int pair = run->points.point[i].pair;
+        sprag_contact *contact = &p->contact[run->frame->contacts + i];
+        if (is_unbounded(run, pair) && run->near[pair].rubs) {
+            sprag_pair_set_friction(&run->frame->pair[pair], contact);
+            sprag_contact_slide_on_chords(contact, p->body, p->problem.step);
+        } else if (is_unbounded(run, pair)) {
+            advance_remove_friction(contact);
         }
     }
 }
 
-// Gives a contact the friction of its pair again.
-static void restore_friction(const advance_problem *p, const sprag_pair *pair,
-                             sprag_contact *contact)
+void advance_start_friction(advance_run *run, const advance_problem *p)
 {
-    sprag_pair_set_friction(pair, contact);
-    sprag_contact_slide_on_chords(contact, p->body, p->problem.step);
+    add_forces(run, p, true);
+    for (int i = 0; i < run->points.count; i++) {
+        advance_near *near = &run->near[run->points.point[i].pair];
+        near->rubs = near->has_rubbed = near->normal_force > 0;
+    }
+    set_friction(run, p);
 }
 
 bool advance_choose_friction(advance_run *run, const advance_problem *p)
@@ -82,24 +84,15 @@ bool advance_choose_friction(advance_run *run, const advance_problem *p)
     bool any = false;
     add_forces(run, p, false);
     for (int i = 0; i < run->points.count; i++) {
-        sprag_contact *contact = &p->contact[run->frame->contacts + i];
-        const sprag_pair *pair = &run->frame->pair[run->points.point[i].pair];
         advance_near *near = &run->near[run->points.point[i].pair];
-        bool idle = near->slide_force > advance_steepest_friction * near->normal_force;
-        bool has = advance_is_unbounded(&contact->slide);
-        if (near->friction == ADVANCE_WAITS && near->normal_force > 0) {
-            near->friction = ADVANCE_RUBS;
-            near->slide_force = 0; // of a solve without it
-        } else if (near->friction == ADVANCE_RUBS && idle) {
-            near->friction = ADVANCE_SLIDES_FREELY;
-        }
-        if (near->friction == ADVANCE_RUBS && !has) {
-            restore_friction(p, pair, contact);
-            any = true;
-        } else if (near->friction == ADVANCE_SLIDES_FREELY && has) {
-            advance_remove_friction(contact);
-            any = true;
-        }
+        const bool idle = near->slide_force > advance_steepest_friction * near->normal_force;
+        const bool begins = !near->has_rubbed && near->normal_force > 0;
+        any |= begins || (near->rubs && idle);
+        near->has_rubbed |= begins;
+        near->rubs = begins || (near->rubs && !idle);
+    }
+    if (any) {
+        set_friction(run, p);
     }
     return any;
 }
