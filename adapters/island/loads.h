@@ -79,15 +79,8 @@ static inline bool sprag_ode_turns(const sprag_row *row)
 static inline double sprag_ode_rate(const ode_problem *pulled, const sprag_row *row,
                                     const sprag_solution *after)
 {
-    double sum = 0;
-    for (int side = 0; side < 2; side++) {
-        const int body = row->body[side];
-        if (body != SPRAG_STATIC) {
-            sum += product6(row->jacobian[side],
-                            after ? after->velocity[body] : pulled->body[body].velocity);
-        }
-    }
-    return sum;
+    return after ? sprag_row_rate(row, *after->velocity, sizeof *after->velocity)
+                 : sprag_row_rate(row, pulled->body->velocity, sizeof *pulled->body);
 }
 
 // ---- load_inertia.c

@@ -5,19 +5,24 @@
 #include "advance_run.h"
 #include "softness.h"
 
+// A problem of rates (projection.c) changes velocities at once, without forces.
 typedef struct advance_problem { // in the scratch of the solve
     sprag_problem problem;       // contacts: those of the frame, then one of each point
     sprag_solution solution;
-    sprag_softness soft;
     sprag_body *body;
     sprag_contact *contact;
-    sprag_row *row; // the run's, with room for more behind them
-    struct {        // by impact.c
+    sprag_row *row;      // the run's, with room for more behind them
+    sprag_softness soft; // of none of rates
+    struct {             // by impact.c, likewise
         bool acts;
         double *row_force;        // N, N m, impulses over the sub-step
         double (*given_force)[6]; // N, likewise
     } impact;
 } advance_problem;
+
+// Takes a problem of the attempt's length with room for contacts and rows, which has none yet. All
+// is zero but these. false: no memory.
+bool advance_take_problem(advance_run *run, int contacts, int rows, advance_problem *p);
 
 // Solves contacts within the work that is left; in a coarse plan by so many sweeps, unless 0.
 // warm: the solution's velocity on entry is a guess. memory: of such problems, NULL: none. false:
@@ -101,25 +106,14 @@ bool advance_drop_chords(advance_run *run, const advance_problem *p);
 
 // ---- projection.c
 
-// A problem of rates: bodies change their velocities at once, without forces. The body velocities
-// are all zero until advance_start_rates.
-typedef struct advance_rates { // in the scratch of the solve
-    sprag_problem problem;
-    sprag_body *body;
-    sprag_contact *contact;
-    sprag_row *row;
-    sprag_solution solution;
-} advance_rates;
-
-bool advance_take_rates(advance_run *run, int contacts, advance_rates *r); // false: no memory
-void advance_start_rates(advance_rates *r, int body, const double v[6]);
-
-// J v of a row. velocity: of the first body; those of the others are so many bytes apart.
-double advance_row_rate(const sprag_row *row, const double *velocity, size_t bytes);
+// Takes a problem of rates, with the frame's bodies at rest until advance_start_rates. false: no
+// memory.
+bool advance_take_rates(advance_run *run, int contacts, advance_problem *r);
+void advance_start_rates(advance_problem *r, int body, const double v[6]);
 
 // Sets the joint rows and, as the first contacts, the given ones, which keep the rates that they
 // have.
-void advance_keep_rates(const advance_run *run, advance_rates *r);
+void advance_keep_rates(const advance_run *run, advance_problem *r);
 
 // Sets the push: the displacement, as a velocity, that takes back a share of each overlap, and
 // opens gaps.

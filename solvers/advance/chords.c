@@ -90,9 +90,9 @@ void advance_weigh_chords(advance_run *run, const advance_problem *p)
         if (!row->drives && b != SPRAG_STATIC) {
             advance_chords *of = &run->attempt.chords[run->assembly[b]];
             const double impulse = p->problem.step * p->solution.row_force[i];
-            of->work += 0.5 * impulse * advance_row_rate(row, p->body->velocity, sizeof *p->body);
+            of->work += 0.5 * impulse * sprag_row_rate(row, p->body->velocity, sizeof *p->body);
             of->work += 0.5 * impulse *
-                        advance_row_rate(row, *p->solution.velocity, sizeof *p->solution.velocity);
+                        sprag_row_rate(row, *p->solution.velocity, sizeof *p->solution.velocity);
             of->ahead += 0.5 * impulse * (row->bias - run->rows.row[i].bias);
         }
     }

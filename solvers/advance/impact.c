@@ -20,9 +20,9 @@
 typedef struct impact {
     advance_run *run;
     advance_problem *p;
-    advance_rates round; // velocities of the round; forces: impulses over the sub-step
-    sprag_solution plastic;
-    int *of;       // contacts behind the given ones: of which points
+    advance_problem round;  // velocities of the round; forces: impulses over the sub-step
+    sprag_solution plastic; // in the room of the problem's
+    int *of;                // contacts behind the given ones: of which points
     double *least; // rows of stops that bounce, m/s or rad/s: what approaches more slowly does not
     bool driven;   // something does work: a kinematic body, a moving surface
     bool hits;     // a contact or a stop bounces
@@ -48,8 +48,8 @@ bool advance_bounces(const advance_run *run, const advance_problem *p)
     bool any = false;
     for (int i = 0; i < run->rows.count && !any; i++) {
         const sprag_row *row = &run->rows.row[i];
-        any = row->bounce > 0 && advance_stop_approach(row, advance_row_rate(row, p->body->velocity,
-                                                                             sizeof *p->body)) > 0;
+        any = row->bounce > 0 && advance_stop_approach(row, sprag_row_rate(row, p->body->velocity,
+                                                                           sizeof *p->body)) > 0;
     }
     for (int i = 0; i < run->points.count && !any; i++) {
         const sprag_surface *surface = &run->frame->pair[run->points.point[i].pair].surface;
@@ -61,12 +61,8 @@ bool advance_bounces(const advance_run *run, const advance_problem *p)
 static bool take(impact *m)
 {
     const sprag_problem *problem = &m->p->problem;
-    sprag_scratch *scratch = m->run->solving;
-    m->of = SPRAG_TAKE(scratch, problem->contacts, int);
-    m->least = SPRAG_TAKE(scratch, problem->rows, double);
-    m->plastic.velocity = SPRAG_TAKE(scratch, problem->bodies, double[6]);
-    m->plastic.contact_force = SPRAG_TAKE(scratch, problem->contacts, double[6]);
-    m->plastic.row_force = SPRAG_TAKE(scratch, problem->rows, double);
+    m->of = SPRAG_TAKE(m->run->solving, problem->contacts, int);
+    m->least = SPRAG_TAKE(m->run->solving, problem->rows, double);
     return advance_take_rates(m->run, problem->contacts, &m->round);
 }
 
@@ -147,15 +143,6 @@ static double product(const impact *m, double (*a)[6], double (*b)[6])
     return sum;
 }
 
-static double energy_before(const impact *m)
-{
-    double sum = 0;
-    for (int i = 0; i < m->round.problem.bodies; i++) {
-        sum += advance_product(m->run, i, m->round.body[i].velocity, m->round.body[i].velocity);
-    }
-    return sum;
-}
-
 // The share of b, 0 to 1, with which |a + share b|^2 is at most `most`; own: |a|^2, both: a.b,
 // square: |b|^2.
 static double share_within(double own, double both, double square, double most)
@@ -179,12 +166,13 @@ static void mix(double *a, const double *b, double share, int count)
 // Takes from the bounce what it gains. false: no solution.
 static bool limit_energy(impact *m)
 {
-    double most = energy_before(m);
     sprag_solution *bounced = &m->round.solution, *plastic = &m->plastic;
-    for (int i = 0; i < m->round.problem.bodies && !m->driven; i++) {
-        m->driven = m->round.body[i].mass == 0 &&
-                    dot6(m->round.body[i].velocity, m->round.body[i].velocity) > 0;
+    for (int i = 0; i < m->round.problem.bodies; i++) {
+        const sprag_body *body = &m->round.body[i];
+        memcpy(plastic->velocity[i], body->velocity, sizeof body->velocity);
+        m->driven |= body->mass == 0 && dot6(body->velocity, body->velocity) > 0;
     }
+    const double most = product(m, plastic->velocity, plastic->velocity);
     if (m->driven || product(m, bounced->velocity, bounced->velocity) <= most) {
         return true;
     }
@@ -236,8 +224,8 @@ static void set_least(impact *m)
     const advance_run *run = m->run;
     for (int i = 0; i < run->rows.count; i++) {
         const sprag_row *row = &run->rows.row[i];
-        double forced = advance_stop_approach(
-            row, advance_row_rate(row, *run->middles.kick, sizeof(double[6])));
+        double forced =
+            advance_stop_approach(row, sprag_row_rate(row, *run->middles.kick, sizeof(double[6])));
         m->least[i] =
             advance_touching_speed + fmax(0, forced) * (1 + 4 * run->floor / run->middles.usual);
     }
@@ -245,7 +233,7 @@ static void set_least(impact *m)
 
 void advance_impact(advance_run *run, advance_problem *p, bool bounces)
 {
-    impact m = {.run = run, .p = p};
+    impact m = {.run = run, .p = p, .plastic = p->solution};
     for (int i = 0; i < run->points.count; i++) {
         memset(run->points.point[i].impact, 0, sizeof run->points.point[i].impact);
     }

@@ -80,7 +80,7 @@ static void find_kick(advance_run *run, const bool *hangs)
 {
     const double half = 0.5 * run->middles.usual;
     const sprag_scratch before = *run->solving;
-    advance_rates r;
+    advance_problem r;
     sprag_stats stats = {0};
     if (!advance_take_rates(run, 0, &r)) {
         return;
@@ -90,7 +90,7 @@ static void find_kick(advance_run *run, const bool *hangs)
     memcpy(r.row, run->rows.row, (size_t)run->rows.count * sizeof *r.row);
     for (int i = 0; i < r.problem.rows; i++) {
         sprag_row *row = &r.row[i];
-        const double rate = advance_row_rate(row, run->frame->body->velocity, sizeof(sprag_mover));
+        const double rate = sprag_row_rate(row, run->frame->body->velocity, sizeof(sprag_mover));
         if (sprag_row_is_stop(row) && fabs(rate) > advance_touching_speed) {
             row->lo = row->hi = 0;
         }
@@ -139,7 +139,7 @@ static void set_ratios(advance_run *run, advance_problem *p, bool *hangs)
     }
     for (int i = 0; i < run->rows.count; i++) {
         const sprag_row *row = &run->rows.row[i];
-        const double rate = advance_row_rate(row, p->body->velocity, sizeof *p->body);
+        const double rate = sprag_row_rate(row, p->body->velocity, sizeof *p->body);
         if (sprag_row_is_stop(row) && advance_stop_approach(row, rate) > advance_touching_speed) {
             mark(run, row->body, false, hangs);
         }

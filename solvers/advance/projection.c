@@ -10,47 +10,23 @@
 
 // ---- problems of rates
 
-bool advance_take_rates(advance_run *run, int contacts, advance_rates *r)
+bool advance_take_rates(advance_run *run, int contacts, advance_problem *r)
 {
-    const int bodies = run->frame->bodies, rows = run->rows.count;
-    sprag_scratch *scratch = run->solving;
-    r->body = SPRAG_TAKE(scratch, bodies, sprag_body);
-    r->contact = SPRAG_TAKE_RAW(scratch, contacts, sprag_contact);
-    r->row = SPRAG_TAKE_RAW(scratch, rows, sprag_row);
-    r->solution = (sprag_solution){.velocity = SPRAG_TAKE(scratch, bodies, double[6]),
-                                   .contact_force = SPRAG_TAKE(scratch, contacts, double[6]),
-                                   .row_force = SPRAG_TAKE(scratch, rows, double)};
-    r->problem = (sprag_problem){.step = run->attempt.length,
-                                 .bodies = bodies,
-                                 .body = r->body,
-                                 .contact = r->contact,
-                                 .row = r->row};
-    for (int i = 0; i < bodies && advance_has_memory(run); i++) {
+    const bool taken = advance_take_problem(run, contacts, run->rows.count, r);
+    for (int i = 0; i < run->frame->bodies && taken; i++) {
         r->body[i].mass = run->frame->body[i].mass;
         memcpy(r->body[i].inertia, run->inertia[i], sizeof r->body[i].inertia);
     }
-    return advance_has_memory(run);
+    return taken;
 }
 
-void advance_start_rates(advance_rates *r, int body, const double v[6])
+void advance_start_rates(advance_problem *r, int body, const double v[6])
 {
     memcpy(r->body[body].velocity, v, sizeof r->body[body].velocity);
     memcpy(r->body[body].free_velocity, v, sizeof r->body[body].free_velocity);
 }
 
-double advance_row_rate(const sprag_row *row, const double *velocity, size_t bytes)
-{
-    double sum = 0;
-    for (int side = 0; side < 2; side++) {
-        if (row->body[side] != SPRAG_STATIC) {
-            const char *of = (const char *)velocity + (size_t)row->body[side] * bytes;
-            sum += dot6(row->jacobian[side], (const void *)of);
-        }
-    }
-    return sum;
-}
-
-void advance_keep_rates(const advance_run *run, advance_rates *r)
+void advance_keep_rates(const advance_run *run, advance_problem *r)
 {
     const double yields = r->problem.step / run->frame->step; // to impulses, whatever the sub-step
     r->problem.contacts = r->problem.rows = 0;
@@ -68,7 +44,7 @@ void advance_keep_rates(const advance_run *run, advance_rates *r)
         *row = run->rows.row[i];
         row->guess = 0;
         row->compliance *= yields;
-        row->bias = advance_row_rate(row, r->body->velocity, sizeof *r->body);
+        row->bias = sprag_row_rate(row, r->body->velocity, sizeof *r->body);
         row->lo = isinf(row->lo) ? row->lo : 0;
         row->hi = isinf(row->hi) ? row->hi : 0;
     }
@@ -76,7 +52,7 @@ void advance_keep_rates(const advance_run *run, advance_rates *r)
 
 // A contact without friction that gives a point a rate.
 static sprag_contact *add_rate(const advance_run *run, const advance_point *point, double rate,
-                               advance_rates *r)
+                               advance_problem *r)
 {
     sprag_contact *contact = &r->contact[r->problem.contacts++];
     advance_place_contact(run, point, contact);
@@ -96,7 +72,7 @@ static double energy_speed(const advance_run *run, int body, const double v[6])
 // Solves for the changes. If the points cannot all have their rates, bodies would go without end:
 // none goes farther than `farthest` (m/s). Bodies that joints connect are restrained by the same
 // share.
-static bool solve_changes(advance_run *run, advance_rates *r, int sweeps, double farthest)
+static bool solve_changes(advance_run *run, advance_problem *r, int sweeps, double farthest)
 {
     sprag_stats stats = {0};
     const int bodies = run->frame->bodies, *assembly = run->assembly;
@@ -169,7 +145,7 @@ bool advance_must_push(const advance_run *run)
 // m/s per N, what a spring that opens a gap yields. Fully stretched it bears a share of the load of
 // its contact, so that heavy bodies are lifted by light ones; without a load it opens the gap of
 // two free bodies by a half.
-static double spring_of(const advance_run *run, const advance_rates *r,
+static double spring_of(const advance_run *run, const advance_problem *r,
                         const sprag_contact *contact, double speed, double load)
 {
     return fmin(advance_opening_yield * r->problem.step *
@@ -189,7 +165,7 @@ static bool keeps_load(const advance_run *run, const advance_problem *p, const a
 
 // A point opens no faster than `speed` (m/s), by a contact along the opposite normal.
 static void limit_opening(const advance_run *run, const advance_point *point, double speed,
-                          advance_rates *r)
+                          advance_problem *r)
 {
     sprag_contact *contact = add_rate(run, point, -speed, r);
     for (int k = 0; k < 3; k++) {
@@ -200,7 +176,7 @@ static void limit_opening(const advance_run *run, const advance_point *point, do
 
 void advance_push_out(advance_run *run, const advance_problem *p)
 {
-    advance_rates r;
+    advance_problem r;
     double fastest = 0;
     if (!advance_take_rates(run, run->frame->contacts + 3 * run->points.count, &r)) {
         return;
@@ -293,7 +269,7 @@ void advance_project(advance_run *run, bool *moved)
 {
     const int bodies = run->frame->bodies;
     const sprag_scratch before = *run->solving;
-    advance_rates r;
+    advance_problem r;
     double farthest = 0, v[6];
     memset(moved, 0, (size_t)bodies * sizeof *moved);
     if (!advance_falls_short(run) ||

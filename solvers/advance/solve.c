@@ -8,38 +8,44 @@
 #include "mover.h"
 #include "spinners.h"
 
-static bool take_problem(advance_run *run, double step, advance_problem *p)
+bool advance_take_problem(advance_run *run, int contacts, int rows, advance_problem *p)
+{
+    const int bodies = run->frame->bodies;
+    sprag_scratch *scratch = run->solving;
+    *p = (advance_problem){.body = SPRAG_TAKE(scratch, bodies, sprag_body),
+                           .contact = SPRAG_TAKE_RAW(scratch, contacts, sprag_contact),
+                           .row = SPRAG_TAKE_RAW(scratch, rows, sprag_row)};
+    p->solution = (sprag_solution){.velocity = SPRAG_TAKE(scratch, bodies, double[6]),
+                                   .contact_force = SPRAG_TAKE(scratch, contacts, double[6]),
+                                   .row_force = SPRAG_TAKE(scratch, rows, double)};
+    p->problem = (sprag_problem){.step = run->attempt.length,
+                                 .bodies = bodies,
+                                 .body = p->body,
+                                 .contact = p->contact,
+                                 .row = p->row};
+    return advance_has_memory(run);
+}
+
+// Takes that of the sub-step, with room for the rows that caps on turning and distances may add.
+static bool take_problem(advance_run *run, advance_problem *p)
 {
     const sprag_frame *frame = run->frame;
-    int contacts = frame->contacts + run->points.count, rows = run->rows.count;
-    sprag_scratch *scratch = run->solving;
+    const int contacts = frame->contacts + run->points.count;
+    int rows = run->rows.count;
     for (int i = 0; i < frame->bodies; i++) {
         rows += frame->body[i].capped ? ADVANCE_CAP_ROWS : 0;
     }
     for (int i = 0; i < run->rows.count; i++) {
         rows += run->rows.row[i].length > 0 ? 2 : 0;
     }
-    sprag_scratch_reset(scratch);
-    p->body = SPRAG_TAKE_RAW(scratch, frame->bodies, sprag_body);
-    p->contact = SPRAG_TAKE_RAW(scratch, contacts, sprag_contact);
-    p->solution.velocity = SPRAG_TAKE_RAW(scratch, frame->bodies, *p->solution.velocity);
-    p->solution.contact_force = SPRAG_TAKE_RAW(scratch, contacts, *p->solution.contact_force);
-    p->solution.row_force = SPRAG_TAKE(scratch, rows, double);
-    p->row = SPRAG_TAKE_RAW(scratch, rows, sprag_row);
-    if (!advance_has_memory(run)) {
-        return false;
-    }
-    if (run->rows.count) {
+    sprag_scratch_reset(run->solving);
+    const bool taken = advance_take_problem(run, contacts, rows, p);
+    if (taken && run->rows.count) {
         memcpy(p->row, run->rows.row, (size_t)run->rows.count * sizeof *p->row);
     }
-    p->problem = (sprag_problem){.step = step,
-                                 .bodies = frame->bodies,
-                                 .contacts = contacts,
-                                 .rows = run->rows.count,
-                                 .body = p->body,
-                                 .contact = p->contact,
-                                 .row = p->row};
-    return true;
+    p->problem.contacts = contacts;
+    p->problem.rows = run->rows.count;
+    return taken;
 }
 
 bool advance_solve_contacts(advance_run *run, const sprag_problem *problem, bool warm, int sweeps,
@@ -268,7 +274,7 @@ void advance_solve(advance_run *run, double step)
     }
     run->attempt.length = step;
     run->push.acts = false;
-    if (!take_problem(run, step, &p)) {
+    if (!take_problem(run, &p)) {
         return;
     }
     set_problem(run, &p);

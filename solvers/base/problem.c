@@ -7,6 +7,7 @@
 
 #include "kinematics.h"
 #include "linalg.h"
+#include "vectors6.h"
 
 static bool finite_all(const double *x, int n)
 {
@@ -194,6 +195,18 @@ void sprag_contact_velocity(const sprag_contact *contact, const double *velocity
             b == SPRAG_STATIC ? NULL : (const void *)((const char *)velocity + (size_t)b * bytes);
     }
     relative_velocity(v, contact->arm, u);
+}
+
+double sprag_row_rate(const sprag_row *row, const double *velocity, size_t bytes)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        if (row->body[side] != SPRAG_STATIC) {
+            const char *of = (const char *)velocity + (size_t)row->body[side] * bytes;
+            sum += product6(row->jacobian[side], (const void *)of);
+        }
+    }
+    return sum;
 }
 
 bool sprag_contact_rests(const sprag_problem *problem, const sprag_contact *contact, double most)

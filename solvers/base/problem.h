@@ -144,6 +144,9 @@ void sprag_contact_slide_on_chords(sprag_contact *contact, const sprag_body *bod
 void sprag_contact_on_chords(sprag_contact *contact, const sprag_body *body, double step,
                              bool gaps_count);
 
+// J v of a row, m/s or rad/s. velocity, bytes: as of a contact.
+double sprag_row_rate(const sprag_row *row, const double *velocity, size_t bytes);
+
 // The lever r (m) from the centre of a body to the point that two or three rows hold. Their
 // Jacobians are e and r x e with unit vectors e at right angles.
 void sprag_rows_lever(const sprag_row *row, int rows, int side, double lever[3]);

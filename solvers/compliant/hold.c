@@ -425,10 +425,9 @@ static void set_rows(solve *s)
             int *b = &to->body[side];
             add_scaled(to->jacobian[side], active->sign, from->jacobian[side], 6);
             *b = *b == SPRAG_STATIC ? *b : s->local[*b];
-            to->bias +=
-                *b == SPRAG_STATIC ? 0 : dot6(to->jacobian[side], s->body[*b].free_velocity);
         }
-        to->bias += s->span * j->active.right[i];
+        to->bias = sprag_row_rate(to, s->body->free_velocity, sizeof *s->body) +
+                   s->span * j->active.right[i];
     }
 }
 
