@@ -24,15 +24,9 @@ static const double NEARLY_FLAT = 0.9;
 static void set_plane(const ode_mesh_collision *c, sprag_pose *plane)
 {
     const sprag_pose *pose = &c->geom[c->side].pose;
-    double n[3], x[3], y[3];
+    double n[3];
     mul33(pose->rotation, c->near[c->side].normal, n);
-    sprag_any_across(n, x);
-    cross3(n, x, y);
-    for (int k = 0; k < 3; k++) {
-        plane->rotation[3 * k] = x[k];
-        plane->rotation[3 * k + 1] = y[k];
-        plane->rotation[3 * k + 2] = n[k];
-    }
+    sprag_ode_set_plane(n, plane->rotation);
     sprag_pose_world(pose, c->near[c->side].triangle[0].corner[0], plane->position);
 }
 
@@ -209,29 +203,23 @@ static bool collide_plane(ode_mesh_collision *c)
 
 // Is the normal of a gap with a triangle one of its mesh, at this point of it? Then it is that of
 // the front, or no triangle that has the point is in front of the plane through it. Else an edge or
-// a corner is touched from the side, within the surface. A corner at the point itself does not
-// count: the direction to it is rounding.
+// a corner is touched from the side, within the surface.
 static bool is_of_surface(const ode_mesh_collision *c, int side, const ode_triangle *triangle,
                           const sprag_gap *gap)
 {
     const ode_near *near = &c->near[side];
     double at[3], normal[3];
+    bool in_front = false;
     sprag_pose_local(&c->geom[side].pose, gap->point[side], at);
     mul33_transposed(c->geom[side].pose.rotation, gap->normal, normal);
-    const double out = side ? 1 : -1, along = out * dot3(normal, triangle->normal);
-    bool in_front = false;
-    if (along > (1 - SPRAG_TRIANGLE_ALONG) * norm3(triangle->normal)) {
+    scale3(side ? 1 : -1, normal, normal);
+    if (dot3(normal, triangle->normal) > (1 - SPRAG_TRIANGLE_ALONG) * norm3(triangle->normal)) {
         return true;
     }
     for (int i = 0; i < near->count && !in_front; i++) {
         const double(*corner)[3] = near->triangle[i].corner;
-        const bool has = sprag_triangle_has(corner, at, ODE_SAME_POINT);
-        for (int k = 0; k < 3 && has && !in_front; k++) {
-            double to[3];
-            subtract3(corner[k], at, to);
-            const double height = out * dot3(normal, to), length = norm3(to);
-            in_front = length > ODE_SAME_POINT && height > ODE_FLAT * length;
-        }
+        in_front = sprag_triangle_has(corner, at, ODE_SAME_POINT) &&
+                   sprag_triangle_rises(corner, at, normal, ODE_SAME_POINT);
     }
     return !in_front;
 }

@@ -50,6 +50,9 @@ bool sprag_ode_geom_of(ode_geometry *geometry, dGeomID id, ode_geom *geom);
 
 void sprag_ode_set_bounds(ode_geom *geom); // of a SHAPE or MESH
 
+// The rotation of a half-space with this normal (unit).
+void sprag_ode_set_plane(const double normal[3], double rotation[9]);
+
 // The pose `time` s ago, by the velocity that the body has now.
 void sprag_ode_pose_before(const ode_geom *geom, double time, sprag_pose *before);
 

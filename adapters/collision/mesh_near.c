@@ -8,6 +8,7 @@
 #include "box.h"
 #include "geometry_cache.h"
 #include "motion.h"
+#include "tolerances.h"
 
 typedef struct search {
     const sprag_shape *shape;
@@ -40,7 +41,7 @@ static bool is_level(const ode_near *near, const ode_triangle *t)
         double from[3];
         subtract3(t->corner[k], first->corner[0], from);
         const double off = dot3(near->normal, from);
-        level = off * off <= ODE_FLAT * ODE_FLAT * dot3(from, from);
+        level = off * off <= SPRAG_TRIANGLE_FLAT * SPRAG_TRIANGLE_FLAT * dot3(from, from);
     }
     return level;
 }

@@ -18,10 +18,6 @@ typedef struct ode_near { // in scratch
     double normal[3]; // its normal, unit, in the axes of the mesh
 } ode_near;
 
-// Sine. Triangles within this angle of a plane are in it. Greater: bodies that land roll away;
-// smaller: rounding.
-#define ODE_FLAT 1e-6
-
 // Lists the triangles that are not farther (m) from a shape than this. Of balls, these are all; of
 // capsules, cylinders and boxes, a few more: those that are apart neither along their normal nor
 // along an axis of the shape, nor by the balls around them. closely: those in one plane, too; else

@@ -33,15 +33,6 @@ static const double MOSTLY = 0.5;
 // smaller: what stands on a floor is thrown up through a ramp above it.
 static const double HARDLY = 0.1;
 
-// Into side 0, by the front and by the back of a triangle of a side.
-static void set_ways_out(const double front[3], int side, double out[3], double back[3])
-{
-    for (int k = 0; k < 3; k++) {
-        out[k] = side ? front[k] : -front[k];
-        back[k] = -out[k];
-    }
-}
-
 // Takes a place (m) of the last step to where it is now, on the mesh.
 static void carry(const ode_mesh_collision *c, const double then[3], double now[3])
 {
@@ -66,37 +57,32 @@ static bool has_led(const ode_mesh_collision *c, const sprag_shape *const shape[
     there[c->side] = &at;
     bool led = false;
     for (int i = 0; i < last->contacts && !led; i++) {
-        const double *out = last->normal[i], back[3] = {-out[0], -out[1], -out[2]};
+        const double *out = last->normal[i];
         if (dot3(way, out) > MOSTLY) {
             carry(c, last->position[i], at.position);
             led = sprag_gap_along(one, there, out) < -least &&
-                  (isinf(least) || sprag_gap_along(one, there, back) < 0);
+                  (isinf(least) || sprag_gap_against(one, there, out) < 0);
         }
     }
     return led;
 }
 
-// Is most of the width of a shape behind a triangle of the other one? front: the triangle's.
-static bool is_mostly_behind(const ode_mesh_collision *c, const sprag_shape *const shape[2],
-                             const sprag_pose *const pose[2], const double front[3])
+// Is most of the width of a shape behind a triangle of the other one? out: by its front.
+static bool is_mostly_behind(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+                             const double out[3])
 {
-    double out[3], back[3];
-    set_ways_out(front, c->side, out, back);
-    return sprag_gap_along(shape, pose, out) < sprag_gap_along(shape, pose, back);
+    return sprag_gap_along(shape, pose, out) < sprag_gap_against(shape, pose, out);
 }
 
 bool sprag_ode_is_behind(const ode_mesh_collision *c, const sprag_shape *const shape[2],
                          const sprag_pose *const pose[2], const sprag_gap *found)
 {
     static const sprag_gap_query always = {INFINITY, 0};
-    double front[3], out[3], back[3];
+    double out[3], back[3];
     if (dGeomGetClass(c->geom[c->side].geom) != dTriMeshClass ||
-        !sprag_gap_front(shape[c->side], pose[c->side], front)) {
-        return false;
-    }
-    set_ways_out(front, c->side, out, back);
-    if (dot3(out, found->normal) > 1 - SPRAG_TRIANGLE_ALONG ||
-        !is_mostly_behind(c, shape, pose, front) ||
+        !sprag_triangle_way_out(shape, pose, c->side, out) ||
+        dot3(out, found->normal) > 1 - SPRAG_TRIANGLE_ALONG ||
+        !is_mostly_behind(shape, pose, out) ||
         has_led(c, shape, pose, out, -HARDLY * sprag_gap_along(shape, pose, out))) {
         return false;
     }
@@ -108,9 +94,10 @@ bool sprag_ode_is_behind(const ode_mesh_collision *c, const sprag_shape *const s
     }
     const sprag_result result = sprag_gap_find(shape, then, &always, NULL, &gap, NULL);
     if (sprag_ode_is_usable(result, &gap, c->all->reach) && gap.distance > 0) {
-        sprag_gap_front(shape[c->side], then[c->side], front);
-        return is_mostly_behind(c, shape, then, front);
+        sprag_triangle_way_out(shape, then, c->side, out);
+        return is_mostly_behind(shape, then, out);
     }
+    scale3(-1, out, back);
     return has_led(c, shape, pose, back, -INFINITY) ||
            gap.distance >= SPRAG_TRIANGLE_LAID * sprag_gap_along(shape, pose, out);
 }

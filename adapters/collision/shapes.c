@@ -11,16 +11,15 @@
 #include "motion.h"
 #include "ode.h"
 
-// The z axis along a unit normal.
-static void set_plane_pose(sprag_pose *pose, const dVector4 p)
+void sprag_ode_set_plane(const double normal[3], double rotation[9])
 {
-    dVector3 normal = {p[0], p[1], p[2]}, x, y;
-    dPlaneSpace(normal, x, y);
+    double x[3], y[3];
+    sprag_any_across(normal, x);
+    cross3(normal, x, y);
     for (int k = 0; k < 3; k++) {
-        pose->position[k] = p[k] * p[3];
-        pose->rotation[3 * k] = x[k];
-        pose->rotation[3 * k + 1] = y[k];
-        pose->rotation[3 * k + 2] = p[k];
+        rotation[3 * k] = x[k];
+        rotation[3 * k + 1] = y[k];
+        rotation[3 * k + 2] = normal[k];
     }
 }
 
@@ -62,7 +61,8 @@ static bool set_shape(ode_geometry *g, dGeomID id, ode_geom *geom)
     case dPlaneClass:
         *s = (sprag_shape){.kind = SPRAG_PLANE};
         dGeomPlaneGetParams(id, plane);
-        set_plane_pose(&geom->pose, plane);
+        sprag_ode_set_plane(plane, geom->pose.rotation);
+        scale3(plane[3], plane, geom->pose.position);
         return true;
     case dConvexClass:
         *s = (sprag_shape){.kind = SPRAG_POLYTOPE};

@@ -235,9 +235,6 @@ static const double advance_same_point = 1e-7, advance_same_normal = 1e-6;
 // Cosine: two triangles that face each other by more can have passed through each other.
 static const double advance_facing = 0.9;
 
-// Slope of a triangle over the plane of another up to which both lie in one plane.
-static const double advance_level_slope = 1e-6;
-
 // Points of a body and a mesh, of which no more are looked through for what is within an outline.
 // Larger: more contacts.
 enum { ADVANCE_MANY = 16 };

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "advance_solve.h"
-#include "linalg.h"
+#include "kinematics.h"
 #include "pair_contact.h"
 #include "stiction.h"
 
@@ -39,8 +39,8 @@ static void recall(const advance_run *run, const advance_point *point, sprag_con
     }
     // A pair with more points than before has no more force.
     double share = (double)memory->count / fmax(memory->count, run->near[point->pair].points);
-    double force[3] = {0};
-    add_scaled(force, share, memory->point[best].force, 3);
+    double force[3];
+    scale3(share, memory->point[best].force, force);
     set_guess(contact, force);
 }
 
@@ -50,11 +50,10 @@ double advance_inverse_mass(const advance_run *run, const sprag_body *body,
     double sum = 0;
     for (int side = 0; side < 2; side++) {
         int b = contact->body[side];
-        double turn[3], turned[3];
+        double J[6];
         if (b != SPRAG_STATIC && body[b].mass > 0) {
-            cross3(contact->arm[side], contact->frame[0], turn);
-            mul33(run->inverse[b], turn, turned);
-            sum += 1 / body[b].mass + dot3(turn, turned);
+            point_jacobian(contact->arm[side], contact->frame[0], J);
+            sum += inverse_mass_along(1 / body[b].mass, run->inverse[b], J);
         }
     }
     return sum;

@@ -37,20 +37,6 @@ static bool facet_of(const advance_run *run, int pair, facet *f)
     return sprag_gap_front(run->near[pair].shape[side], pose, f->front);
 }
 
-// Does the triangle rise above the plane through the point?
-static bool rises(const double corner[3][3], const double at[3], const double normal[3],
-                  double near)
-{
-    for (int i = 0; i < 3; i++) {
-        double d[3];
-        subtract3(corner[i], at, d);
-        if (dot3(normal, d) > near + advance_level_slope * norm3(d)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // Do two triangles of a mesh lie in one plane?
 static bool are_level(const advance_run *run, int a, int b)
 {
@@ -60,7 +46,7 @@ static bool are_level(const advance_run *run, int a, int b)
     for (int i = 0; i < 3 && level; i++) {
         double from[3];
         subtract3(g.corner[i], f.corner[0], from);
-        level = fabs(dot3(f.front, from)) <= near + advance_level_slope * norm3(from);
+        level = fabs(dot3(f.front, from)) <= near + SPRAG_TRIANGLE_FLAT * norm3(from);
     }
     return level;
 }
@@ -77,9 +63,7 @@ advance_seam advance_seam_at(advance_run *run, int pair, const double at[3], con
     if (side < 0 || !facet_of(run, pair, &f)) {
         return seam;
     }
-    for (int k = 0; k < 3; k++) {
-        up[k] = side ? normal[k] : -normal[k];
-    }
+    scale3(side ? 1 : -1, normal, up);
     if (dot3(up, f.front) > 1 - 1e-12) {
         return seam;
     }
@@ -91,7 +75,7 @@ advance_seam advance_seam_at(advance_run *run, int pair, const double at[3], con
             continue;
         }
         facet_of(run, i, &f);
-        if (rises((const double(*)[3])f.corner, at, up, near) &&
+        if (sprag_triangle_rises((const double(*)[3])f.corner, at, up, near) &&
             sprag_triangle_has((const double(*)[3])f.corner, at, near)) {
             seam = are_level(run, pair, i) ? ADVANCE_LEVEL_SEAM : ADVANCE_SEAM;
         }
@@ -141,27 +125,19 @@ bool advance_is_far_side(advance_run *run, int pair)
 bool advance_lies_behind(const advance_run *run, int pair)
 {
     const advance_near *of = &run->near[pair];
-    double front[3], back[3];
-    if (of->triangle < 0 ||
-        !sprag_gap_front(of->shape[of->triangle], of->pose[of->triangle], front)) {
-        return false;
-    }
-    for (int k = 0; k < 3; k++) {
-        front[k] = of->triangle ? front[k] : -front[k];
-        back[k] = -front[k];
-    }
-    return sprag_gap_along(of->shape, of->pose, back) >=
-           SPRAG_TRIANGLE_LAID * sprag_gap_along(of->shape, of->pose, front);
+    double out[3];
+    return of->triangle >= 0 && sprag_triangle_way_out(of->shape, of->pose, of->triangle, out) &&
+           sprag_gap_against(of->shape, of->pose, out) >=
+               SPRAG_TRIANGLE_LAID * sprag_gap_along(of->shape, of->pose, out);
 }
 
 // ---- meshes that cross
 
 static bool cross(const advance_run *run, int pair)
 {
-    const advance_near *near = &run->near[pair];
-    const sprag_gap_query query = {run->options->epsilon, 0};
     sprag_gap gap;
-    return sprag_gap_find(near->shape, near->pose, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM &&
+    return sprag_carried_gap(run->near[pair].carried, 0, run->options->epsilon, &gap) !=
+               SPRAG_BAD_PROBLEM &&
            !gap.beyond && gap.distance < 0;
 }
 
@@ -190,10 +166,10 @@ bool advance_is_through(advance_run *run, int pair)
         return false;
     }
     for (int side = 0; side < 2; side++) {
-        double front[3];
+        double out[3];
         if (!sprag_collider_is_triangle(collider_of(run, pair, side)) ||
-            !sprag_gap_front(near->shape[side], near->pose[side], front) ||
-            (side ? -1 : 1) * dot3(front, gap->normal) < advance_facing) {
+            !sprag_triangle_way_out(near->shape, near->pose, side, out) ||
+            dot3(out, gap->normal) > -advance_facing) {
             return false;
         }
     }

@@ -140,9 +140,7 @@ static bool face_between(const advance_run *run, int pair, double normal[3], dou
                         sprag_shape_face(shape, i, local);
              i++) {
             mul33(near->pose[side]->rotation, local, n);
-            for (int k = 0; k < 3; k++) {
-                n[k] = side ? n[k] : -n[k];
-            }
+            scale3(side ? 1 : -1, n, n);
             if (dot3(n, near->gap.normal) <= 0 || !(approach_along(near, n) < least)) {
                 continue;
             }

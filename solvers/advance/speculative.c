@@ -30,8 +30,8 @@ static void heights_at(const advance_near *near, const advance_point *point, dou
         memcpy(normal[side], point->normal, sizeof normal[side]);
         depth += fmin(radius, most);
         if (motion) {
-            double turn[3] = {0}, R[9], arm[3], turned[3];
-            add_scaled(turn, t, motion->velocity + 3, 3);
+            double turn[3], R[9], arm[3], turned[3];
+            scale3(t, motion->velocity + 3, turn);
             sprag_exponential(turn, R);
             mul33(R, point->normal, normal[side]);
             subtract3(point->at[side], motion->pose.position, arm);

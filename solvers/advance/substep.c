@@ -28,9 +28,7 @@ void advance_keep_forces(advance_run *run)
         if (pair->memory && pair->memory->count < SPRAG_MANIFOLD_MAX) {
             sprag_point_memory *to = &pair->memory->point[pair->memory->count++];
             subtract3(point->at[0], body->pose.position, to->at);
-            for (int k = 0; k < 3; k++) {
-                to->force[k] = point->expected * point->wrench[0][k];
-            }
+            scale3(point->expected, point->wrench[0], to->force);
         }
     }
     advance_share_active(run);

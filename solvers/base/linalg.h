@@ -53,6 +53,14 @@ static inline void subtract3(const double *a, const double *b, double *c)
     }
 }
 
+// c = s a
+static inline void scale3(double s, const double *a, double *c)
+{
+    for (int i = 0; i < 3; i++) {
+        c[i] = s * a[i];
+    }
+}
+
 // The number between lo and hi that is nearest to x; NaN if x is. Without branches: compilers
 // vectorise it.
 static inline double clamp(double x, double lo, double hi)

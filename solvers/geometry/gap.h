@@ -48,6 +48,14 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
 double sprag_gap_along(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
                        const double normal[3]);
 
+// The same along the opposite normal.
+static inline double sprag_gap_against(const sprag_shape *const shape[2],
+                                       const sprag_pose *const pose[2], const double normal[3])
+{
+    const double back[3] = {-normal[0], -normal[1], -normal[2]};
+    return sprag_gap_along(shape, pose, back);
+}
+
 // Replaces the way out of an overlap by the way out at the front of a triangle of a mesh.
 // shape[triangle] is a triangle whose first face looks outwards, the other shape is none. It does
 // so if the shapes overlap and the normal of the gap leads out of the back, or if `always`; but not
@@ -66,11 +74,20 @@ bool sprag_triangle_manifold(const sprag_shape *const shape[2], const sprag_pose
 // The unit normal (world) of the first face of a triangle with two faces. false: the shape is none.
 bool sprag_gap_front(const sprag_shape *triangle, const sprag_pose *pose, double normal[3]);
 
+// The normal into shape 0 along which a shape leaves such a triangle by the front.
+bool sprag_triangle_way_out(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+                            int triangle, double out[3]);
+
 // The point (m) of a triangle that is nearest to another. true: it is within, not on the rim.
 bool sprag_triangle_nearest(const double corner[3][3], const double at[3], double nearest[3]);
 
 // Is the point on the triangle, or no farther (m) from it than this?
 bool sprag_triangle_has(const double corner[3][3], const double at[3], double near);
+
+// Does the triangle rise above the plane through a point of it, by more than `near` (m) and more
+// than a slope that counts as flat?
+bool sprag_triangle_rises(const double corner[3][3], const double at[3], const double normal[3],
+                          double near);
 
 // May it be, by the box of the triangle?
 bool sprag_triangle_is_about(const double corner[3][3], const double at[3], double near);

@@ -159,4 +159,8 @@ enum { SPRAG_FACE_CORNERS = 32, SPRAG_RIM_POINTS = 8 };
 // by the back; smaller: those that a program places a little too deep on a back fall through.
 #define SPRAG_TRIANGLE_LAID 0.05
 
+// Sine. Triangles that rise above a plane by a smaller angle are in it. Greater: bodies that land
+// roll away, and slide over edges that they should catch; smaller: rounding.
+#define SPRAG_TRIANGLE_FLAT 1e-6
+
 #endif

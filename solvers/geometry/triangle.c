@@ -16,6 +16,29 @@ bool sprag_gap_front(const sprag_shape *triangle, const sprag_pose *pose, double
     return flat;
 }
 
+bool sprag_triangle_way_out(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+                            int triangle, double out[3])
+{
+    const bool flat = sprag_gap_front(shape[triangle], pose[triangle], out);
+    if (flat && !triangle) {
+        scale3(-1, out, out);
+    }
+    return flat;
+}
+
+bool sprag_triangle_rises(const double corner[3][3], const double at[3], const double normal[3],
+                          double near)
+{
+    for (int i = 0; i < 3; i++) {
+        double to[3];
+        subtract3(corner[i], at, to);
+        if (dot3(normal, to) > near + SPRAG_TRIANGLE_FLAT * norm3(to)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool sprag_triangle_nearest(const double corner[3][3], const double at[3], double nearest[3])
 {
     double edge[3][3], normal[3], least = INFINITY;
@@ -75,30 +98,26 @@ bool sprag_triangle_has(const double corner[3][3], const double at[3], double ne
 }
 
 // The deepest point of the other shape and its projection onto the plane of the triangle.
-static void deepest_point(const sprag_core core[2], int triangle, const double front[3],
-                          sprag_gap *gap)
+static void deepest_point(const sprag_core core[2], int triangle, sprag_gap *gap)
 {
-    const double back[3] = {-front[0], -front[1], -front[2]};
-    double *at = gap->point[!triangle];
+    double *at = gap->point[!triangle], back[3];
+    scale3(triangle ? -1 : 1, gap->normal, back);
     sprag_core_support(&core[!triangle], back, at);
     add_scaled(at, sprag_core_margin(&core[!triangle]), back, 3);
     memcpy(gap->point[triangle], at, sizeof gap->point[0]);
-    add_scaled(gap->point[triangle], -gap->distance, front, 3);
+    add_scaled(gap->point[triangle], gap->distance, back, 3);
 }
 
 bool sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
                         int triangle, bool always, double margin, sprag_gap *gap,
                         sprag_manifold *manifold)
 {
-    double front[3], normal[3];
+    double normal[3];
     sprag_core core[2];
     if (gap->beyond || !(gap->distance < 0) ||
-        !sprag_gap_front(shape[triangle], pose[triangle], front) ||
+        !sprag_triangle_way_out(shape, pose, triangle, normal) ||
         !sprag_cores_set(shape, pose, core)) {
         return false;
-    }
-    for (int k = 0; k < 3; k++) {
-        normal[k] = triangle ? front[k] : -front[k];
     }
     double along = dot3(normal, gap->normal);
     if (along > 1 - SPRAG_TRIANGLE_ALONG || (along >= 0 && !always)) {
@@ -116,7 +135,7 @@ bool sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *con
     gap->distance = distance;
     gap->error = 0;
     memcpy(gap->normal, normal, sizeof normal);
-    deepest_point(core, triangle, front, gap);
+    deepest_point(core, triangle, gap);
     if (manifold) {
         manifold->count = 0;
         if (shape[!triangle]->kind != SPRAG_SPHERE) {
@@ -141,15 +160,11 @@ bool sprag_triangle_manifold(const sprag_shape *const shape[2], const sprag_pose
                              int triangle, double margin, double normal[3],
                              sprag_manifold *manifold)
 {
-    double front[3];
     sprag_core core[2];
     manifold->count = 0;
-    if (!sprag_gap_front(shape[triangle], pose[triangle], front) ||
+    if (!sprag_triangle_way_out(shape, pose, triangle, normal) ||
         !sprag_cores_set(shape, pose, core)) {
         return false;
-    }
-    for (int k = 0; k < 3; k++) {
-        normal[k] = triangle ? front[k] : -front[k];
     }
     sprag_manifold_clip(core, normal, margin, manifold);
     for (int i = 0; i < manifold->count; i++) {

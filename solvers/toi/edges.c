@@ -99,8 +99,8 @@ static bool set_crossing(const sprag_approach *a, const sprag_plane *plane, cros
     if (!find_edges(a, plane, c->of)) {
         return false;
     }
-    for (int i = 0; i < 6; i++) {
-        c->w[i / 3][i % 3] = a->length * a->side[i / 3].motion.velocity[3 + i % 3];
+    for (int b = 0; b < 2; b++) {
+        scale3(a->length, a->side[b].motion.velocity + 3, c->w[b]);
     }
     sprag_turning_set(c->w[1], c->w[0], &c->turning);
     sprag_turning_apply(&c->turning, c->of[1].e, &c->other);

@@ -23,8 +23,8 @@ int sprag_insert(double *key, int *count, int most, double value, void *entry, s
 
 void sprag_turned(const double w[3], double t, const double a[3], double out[3])
 {
-    const double turn[3] = {t * w[0], t * w[1], t * w[2]};
-    double R[9];
+    double turn[3], R[9];
+    scale3(t, w, turn);
     sprag_exponential(turn, R);
     mul33(R, a, out);
 }

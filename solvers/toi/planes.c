@@ -11,18 +11,14 @@
 // |m_z| + radius |m_xy| down; the second term is a root, bounded from above by a tangent.
 #include "toi_pair.h"
 
-static const double side_sign[2] = {1, -1};
-
 // The series of m in the axes of the shape, downwards as the side sees it.
 static void normal_seen_by(const sprag_approach *a, const sprag_plane *plane, const double n[3],
                            int b, sprag_series3 *m)
 {
     const sprag_side *side = &a->side[b];
     double of[3], from[3];
-    for (int k = 0; k < 3; k++) {
-        of[k] = a->length * plane->spin[k];
-        from[k] = a->length * side->motion.velocity[3 + k];
-    }
+    scale3(a->length, plane->spin, of);
+    scale3(a->length, side->motion.velocity + 3, from);
     sprag_turning turning;
     sprag_series3 world;
     sprag_turning_set(of, from, &turning);
@@ -31,9 +27,7 @@ static void normal_seen_by(const sprag_approach *a, const sprag_plane *plane, co
     memset(m, 0, sizeof *m);
     for (int k = 0; k < terms; k++) {
         mul33_transposed(side->now.rotation, world.c[k], m->c[k]);
-        for (int i = 0; i < 3; i++) {
-            m->c[k][i] *= side_sign[b];
-        }
+        scale3(b ? -1 : 1, m->c[k], m->c[k]);
     }
     m->remainder = world.remainder;
 }
