@@ -9,7 +9,7 @@
 struct ode_record {
     pthread_mutex_t lock;
     ode_set calls;
-    ode_set variants; // a, b, callback, number of the data: counts the data of a call
+    ode_set variants; // a, b, callback: the number of data that came with these, an int64_t
     ode_set offered;  // pairs of geoms
     ode_set fixed;    // geoms; not only since the last step
 };
@@ -18,6 +18,7 @@ ode_record *sprag_ode_record_make(void)
 {
     ode_record *r = calloc(1, sizeof *r);
     if (r) {
+        r->variants.size = sizeof(int64_t);
         pthread_mutex_init(&r->lock, NULL);
     }
     return r;
@@ -42,31 +43,23 @@ static void empty(ode_record *r)
     sprag_ode_set_clear(&r->offered);
 }
 
-// The number of the data of a call, of which there are already so many: ODE_RECORD_DATA.
-static int number_of(const ode_record *r, ode_key call)
-{
-    for (uintptr_t i = 0; i < ODE_RECORD_DATA; i++) {
-        call.part[3] = (const void *)i;
-        if (sprag_ode_set_find(&r->variants, call) < 0) {
-            return (int)i;
-        }
-    }
-    return ODE_RECORD_DATA;
-}
-
 static bool add_call(ode_record *r, ode_key call)
 {
+    const ode_key variant = {{call.part[0], call.part[1], call.part[2]}};
     if (sprag_ode_set_find(&r->calls, call) >= 0) {
         return true;
     }
-    int number = number_of(r, call);
-    if (number == ODE_RECORD_DATA) {
-        empty(r);
-        number = 0;
+    const int known = r->variants.count, i = sprag_ode_set_add(&r->variants, variant);
+    int64_t *count = sprag_ode_set_value(&r->variants, i);
+    if (!count) {
+        return false;
     }
-    ode_key variant = call;
-    variant.part[3] = (const void *)(intptr_t)number;
-    return sprag_ode_set_add(&r->variants, variant) >= 0 && sprag_ode_set_add(&r->calls, call) >= 0;
+    *count = i < known ? *count + 1 : 1;
+    if (*count > ODE_RECORD_DATA) {
+        empty(r);
+        return add_call(r, call);
+    }
+    return sprag_ode_set_add(&r->calls, call) >= 0;
 }
 
 bool sprag_ode_record_call(ode_record *r, ode_collision call)

@@ -109,7 +109,8 @@ void sprag_ode_set_filter(ode_set *set, bool keep(const ode_key *key, void *data
     sprag_ode_set_clear(set);
     for (int i = kept; i < count; i++) {
         if (keep(&set->key[i], data)) {
-            set->key[kept++] = set->key[i];
+            set->key[kept] = set->key[i];
+            memcpy(sprag_ode_set_value(set, kept++), sprag_ode_set_value(set, i), set->size);
         }
     }
     for (int i = 0; i < kept; i++) {

@@ -43,7 +43,7 @@ static inline void *sprag_ode_set_value(const ode_set *set, int index)
 void sprag_ode_set_clear(ode_set *set); // keeps its memory
 void sprag_ode_set_free(ode_set *set);
 
-// Keeps the keys, which have no values, that `keep` returns true for.
+// Keeps the keys that `keep` returns true for.
 void sprag_ode_set_filter(ode_set *set, bool keep(const ode_key *key, void *data), void *data);
 
 // The same for (a, b) and (b, a).

@@ -148,10 +148,11 @@ static bool keep_third(const ode_key *key, void *data)
 START_TEST(sets_keep_keys_in_their_order)
 {
     enum { KEYS = 500 };
-    ode_set set = {0};
+    ode_set set = {.size = sizeof(int64_t)};
     ck_assert_int_eq(sprag_ode_set_find(&set, (ode_key){{part(1)}}), -1);
     for (int i = 0; i < KEYS; i++) {
         ck_assert_int_eq(sprag_ode_set_add(&set, (ode_key){{part(i), part(i / 2)}}), i);
+        *(int64_t *)sprag_ode_set_value(&set, i) = i;
         ck_assert_int_eq(sprag_ode_set_add(&set, (ode_key){{part(i), part(i / 2)}}), i);
         ck_assert_int_eq(set.count, i + 1);
         ck_assert_int_eq(sprag_ode_set_find(&set, (ode_key){{part(i), part(i / 2 + 1)}}), -1);
@@ -169,6 +170,7 @@ START_TEST(sets_keep_keys_in_their_order)
         }
         for (int i = 0; i < set.count; i++) {
             ck_assert_ptr_eq(set.key[i].part[0], part(3 * i));
+            ck_assert_int_eq(*(int64_t *)sprag_ode_set_value(&set, i), 3 * i);
         }
         sprag_ode_set_filter(&set, keep_third, (void *)third); // keeps all
         ck_assert_int_eq(set.count, third ? 0 : (KEYS + 2) / 3);
