@@ -27,14 +27,14 @@ static void add_half(const double at[4][3], int half, const double local[6], int
                      ode_triangle_fn *found, void *data)
 {
     static const int upper[2][3] = {{0, 2, 1}, {3, 1, 2}};
-    const double *a = at[upper[half][0]], *b = at[upper[half][1]], *c = at[upper[half][2]];
-    const bool above = a[1] > local[4] && b[1] > local[4] && c[1] > local[4];
-    const bool below = a[1] < local[1] && b[1] < local[1] && c[1] < local[1];
+    double corner[3][3];
+    bool above = true, below = true;
+    for (int i = 0; i < 3; i++) {
+        memcpy(corner[i], at[upper[half][i]], sizeof corner[i]);
+        above &= corner[i][1] > local[4];
+        below &= corner[i][1] < local[1];
+    }
     if (!above && !below) {
-        double corner[3][3];
-        memcpy(corner[0], a, sizeof corner[0]);
-        memcpy(corner[1], b, sizeof corner[1]);
-        memcpy(corner[2], c, sizeof corner[2]);
         found(data, (int)(number & INT32_MAX), (const double(*)[3])corner);
     }
 }

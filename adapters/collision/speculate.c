@@ -239,10 +239,11 @@ static dContactGeom *contact_at(const question *q, int i)
     return (dContactGeom *)(void *)((char *)q->contact + (size_t)i * (size_t)q->skip);
 }
 
-static void put(question *q, const ode_touch *touch)
+// Writes a contact behind the others.
+static const dContactGeom *write(const question *q, const ode_touch *touch)
 {
     const flyer *first = q->flyer[0];
-    dContactGeom *to = contact_at(q, q->count++);
+    dContactGeom *to = contact_at(q, q->count);
     *to = (dContactGeom){.depth = -touch->left,
                          .g1 = first->side.named,
                          .g2 = q->flyer[1]->side.named,
@@ -253,18 +254,16 @@ static void put(question *q, const ode_touch *touch)
     if (first->moves) {
         add_scaled(to->pos, 1, first->motion.pose.position, 3);
     }
+    return to;
 }
 
 // Is there a contact at this place?
-static bool is_known(const question *q, int found, const ode_touch *touch)
+static bool is_known(const question *q, int found, const double at[3])
 {
     bool known = false;
     for (int i = 0; i < found && !known; i++) {
         double d[3];
-        subtract3(contact_at(q, i)->pos, touch->lever[0], d);
-        if (q->flyer[0]->moves) {
-            add_scaled(d, -1, q->flyer[0]->motion.pose.position, 3);
-        }
+        subtract3(contact_at(q, i)->pos, at, d);
         known = norm3(d) < 0.1 * q->size;
     }
     return known;
@@ -278,9 +277,7 @@ static void put_points(question *q, double t, const double normal[3],
     for (int i = 0; i < manifold->count && q->count < q->most; i++) {
         ode_touch touch;
         set_touch(&touch, q->flyer, t, normal, manifold->gap[i], manifold->point[i]);
-        if (!is_known(q, found, &touch)) {
-            put(q, &touch);
-        }
+        q->count += !is_known(q, found, write(q, &touch)->pos);
     }
 }
 
