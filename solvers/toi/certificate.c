@@ -26,9 +26,7 @@ static double support_along(const sprag_approach *a, int b, const double normal[
 {
     double local[3];
     mul33_transposed(a->side[b].motion.pose.rotation, normal, local);
-    for (int k = 0; k < 3; k++) {
-        local[k] *= b ? 1 : -1;
-    }
+    scale3(b ? 1 : -1, local, local);
     sprag_side_support(&a->side[b], local, r);
     return dot3(r, local);
 }
@@ -85,9 +83,7 @@ static bool add_faces(const sprag_approach *a, int b, const double normal[3], ca
     for (int i = 0; i < count; i++) {
         double n[3];
         mul33(side->motion.pose.rotation, outwards[i], n);
-        for (int k = 0; k < 3; k++) {
-            n[k] *= sign;
-        }
+        scale3(sign, n, n);
         add_carried(a, b, n, best[i] + SPRAG_TOI_PREFER_FACE, c);
     }
     return count > 0 && best[0] > 1 - SPRAG_TOI_FACE_ALONG;
@@ -134,13 +130,19 @@ static bool has_rim(const sprag_approach *a)
     return a->side[0].shape->kind == SPRAG_CYLINDER || a->side[1].shape->kind == SPRAG_CYLINDER;
 }
 
-// Continues along a plane whose expansion ended early by its own remainder: the next expansion
-// starts where it ended.
-static void extend(sprag_approach *a, sprag_plane *plane, double longest)
+static double longest_of(const sprag_approach *a)
 {
-    bool rim = has_rim(a);
+    return a->spin * a->horizon > 1 ? 1 / a->spin : a->horizon;
+}
+
+// Continues along a plane by so many expansions: the next one starts where the remainder of the one
+// before has ended it. true: it separates the shapes up to the horizon.
+static bool follow(sprag_approach *a, sprag_plane *plane, int expansions)
+{
+    const bool rim = has_rim(a);
+    const double longest = longest_of(a);
     double try = longest;
-    for (int i = 0; i < SPRAG_TOI_EXPANSIONS && plane->time < a->horizon; i++) {
+    for (int i = 0; i < expansions && plane->time < a->horizon; i++) {
         double left = a->horizon - plane->time, length = fmin(fmin(left, longest), try);
         double u = safe_part(a, plane, plane->time, length), gain = u * length;
         if (u >= 1) {
@@ -155,17 +157,6 @@ static void extend(sprag_approach *a, sprag_plane *plane, double longest)
             break;
         }
     }
-}
-
-static double longest_of(const sprag_approach *a)
-{
-    return a->spin * a->horizon > 1 ? 1 / a->spin : a->horizon;
-}
-
-static bool first_expansion(sprag_approach *a, sprag_plane *plane, double longest)
-{
-    double u = safe_part(a, plane, 0, longest);
-    plane->time = u * longest;
     return plane->time >= a->horizon;
 }
 
@@ -173,18 +164,6 @@ static bool first_expansion(sprag_approach *a, sprag_plane *plane, double longes
 static double merit(const sprag_plane *plane)
 {
     return plane->crossing ? plane->time * (1 + SPRAG_TOI_TOGETHER) : plane->time;
-}
-
-static void sort_by_time(sprag_plane *plane[], int count)
-{
-    for (int i = 1; i < count; i++) {
-        sprag_plane *p = plane[i];
-        int at = i;
-        for (; at > 0 && merit(plane[at - 1]) < merit(p); at--) {
-            plane[at] = plane[at - 1];
-        }
-        plane[at] = p;
-    }
 }
 
 // Whether the gap is below the level soon after t: then no plane lasts longer.
@@ -195,16 +174,22 @@ static bool closes_at(const sprag_approach *a, double t)
     return sprag_carried_gap(a->pair, after, a->level, &gap) == SPRAG_OK && gap.distance < a->level;
 }
 
-typedef struct ranking { // planes that have been followed
+enum { TRIED_MOST = SPRAG_TOI_PLANES + SPRAG_CROSSINGS };
+
+typedef struct ranking { // planes that have been followed, by merit, the longest first
     int count;
-    sprag_plane *plane[SPRAG_TOI_PLANES + SPRAG_CROSSINGS]; // after sort_by_time, the longest first
+    sprag_plane *plane[TRIED_MOST];
+    double merit[TRIED_MOST];
 } ranking;
 
 // Follows a plane by one expansion. true: it separates the shapes up to the horizon.
 static bool try_plane(sprag_approach *a, sprag_plane *plane, ranking *r)
 {
-    r->plane[r->count++] = plane;
-    return first_expansion(a, plane, longest_of(a));
+    const bool lasts = follow(a, plane, 1);
+    const int at =
+        sprag_insert(r->merit, &r->count, TRIED_MOST, merit(plane), r->plane, sizeof *r->plane);
+    r->plane[at] = plane;
+    return lasts;
 }
 
 // ---- the plane of an earlier certificate
@@ -241,17 +226,9 @@ static bool find_kept(const sprag_approach *a, const sprag_kept_plane *kept, spr
 // Does the kept plane last up to the horizon, or end when the shapes meet?
 static bool follow_kept(sprag_approach *a, const sprag_kept_plane *kept, sprag_plane *plane)
 {
-    double longest = longest_of(a);
-    if (!find_kept(a, kept, plane)) {
-        return false;
-    }
-    if (first_expansion(a, plane, longest)) {
-        return true;
-    }
-    if (plane->time > 0) {
-        extend(a, plane, longest);
-    }
-    return plane->time >= a->horizon || (plane->time > 0 && closes_at(a, plane->time));
+    return find_kept(a, kept, plane) &&
+           (follow(a, plane, 1) || (plane->time > 0 && (follow(a, plane, SPRAG_TOI_EXPANSIONS) ||
+                                                        closes_at(a, plane->time))));
 }
 
 // Tries the likeliest plane, then the edges across the normal, then the other planes. Returns the
@@ -260,20 +237,18 @@ static const sprag_plane *best_of(sprag_approach *a, const double normal[3], can
                                   sprag_plane crossing[SPRAG_CROSSINGS])
 {
     ranking r = {.count = 0};
-    double longest = longest_of(a);
     if (try_plane(a, &c->plane[0], &r)) {
         return &c->plane[0];
     }
-    sprag_approach_at(a, 0, longest);
+    sprag_approach_at(a, 0, longest_of(a));
     const int crossings = sprag_crossings_find(a, normal, crossing);
     const bool along =
         crossings > 0 && dot3(crossing[0].normal, normal) > 1 - SPRAG_TOI_EDGES_ALONG;
     if (along && try_plane(a, &crossing[0], &r)) {
         return &crossing[0];
     }
-    sort_by_time(r.plane, r.count);
     if (r.plane[0]->time > 0 && closes_at(a, r.plane[0]->time)) {
-        extend(a, r.plane[0], longest);
+        follow(a, r.plane[0], SPRAG_TOI_EXPANSIONS);
         return r.plane[0];
     }
     for (int i = 1; i < c->count + crossings - along; i++) {
@@ -282,16 +257,15 @@ static const sprag_plane *best_of(sprag_approach *a, const double normal[3], can
             return plane;
         }
     }
-    sort_by_time(r.plane, r.count);
+    const sprag_plane *best = r.plane[0];
     int deeper = r.count < SPRAG_TOI_DEEPER ? r.count : SPRAG_TOI_DEEPER;
     for (int i = 0; i < deeper && (r.plane[i]->time > 0 || has_rim(a)); i++) {
-        extend(a, r.plane[i], longest);
-        if (r.plane[i]->time >= a->horizon) {
+        if (follow(a, r.plane[i], SPRAG_TOI_EXPANSIONS)) {
             return r.plane[i];
         }
+        best = merit(r.plane[i]) > merit(best) ? r.plane[i] : best;
     }
-    sort_by_time(r.plane, deeper);
-    return r.plane[0];
+    return best;
 }
 
 static void best_plane(sprag_approach *a, const double normal[3], sprag_plane *best)
@@ -486,12 +460,8 @@ void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, dou
         expansions += a.expansions;
         certificate->expansions = expansions;
         if (far || plane.time >= a.horizon) {
-            *certificate = (sprag_certificate){horizon, true, .expansions = expansions,
-                                               .plane = certificate->plane};
-            certificate->height = gap->distance;
-            certificate->lowest = level;
-            memcpy(certificate->normal, gap->normal, sizeof certificate->normal);
-            memcpy(certificate->point, gap->point[0], sizeof certificate->point);
+            certificate->time = horizon;
+            certificate->whole = true;
             return;
         }
         set_certificate(&a, &plane, passed, horizon, certificate);

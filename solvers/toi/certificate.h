@@ -21,13 +21,12 @@ typedef struct sprag_kept_plane {
 
 typedef struct sprag_certificate {
     double time; // s; the gap is at least `level` on [0, time]
-    bool whole;  // time is the horizon
+    bool whole;  // time is the horizon; what follows is of no plane then, but for the last two
     int side;    // the shape whose point comes down to a plane of the other; -1: no plane was found
     double point[3];  // m, world: that point at t = 0
     double normal[3]; // unit, into shape 0: of the plane at t = 0
     double height;    // m, of the point above the plane at t = 0
-    double lowest;    // m, least height of the point above the plane on [0, horizon]; if `whole`, a
-                      // lower bound of the gap, and the point is that of the gap
+    double lowest;    // m, least height of the point above the plane on [0, horizon]
     long expansions;  // of planes into series, which take the time; across edges they count more
     sprag_kept_plane plane; // that was followed last
 } sprag_certificate;
