@@ -85,6 +85,11 @@ static const double advance_least_level = 0.05, advance_level_margin = 0.001;
 // bodies that hardly turn are not seen.
 static const double advance_straight = 1e-6;
 
+// Share of the radius: a point of contact so near the lowest one of a rim is that one. Cosine: the
+// lowest point of a rim may go so far along it in a sub-step, and is still met by the same contact.
+// Smaller: fewer sub-steps; cylinders that rock are held up by the side that they leave.
+static const double advance_rim_slack = 1e-7, advance_rim_ahead = 0.9;
+
 // ---- flight (flight.c)
 
 // rad within the sub-step: a tumbling body that turns farther turns about its angular velocity in

@@ -11,11 +11,56 @@ static bool is_round(const sprag_carried *carried)
     return carried->shape->kind == SPRAG_SPHERE || carried->shape->kind == SPRAG_CAPSULE;
 }
 
+// The place of a point on the rim of a cylinder, in the axes of the shape; false: it is not there.
+static bool on_rim(const sprag_carried *carried, const double at[3], double slack, double place[3])
+{
+    const sprag_shape *shape = carried->shape;
+    sprag_pose pose;
+    double from[3];
+    if (shape->kind != SPRAG_CYLINDER) {
+        return false;
+    }
+    sprag_carried_at(carried, 0, &pose);
+    subtract3(at, pose.position, from);
+    mul33_transposed(pose.rotation, from, place);
+    return fabs(hypot(place[0], place[1]) - shape->radius) < slack;
+}
+
+// m, by which the lowest point of a rim, along a normal after t (s), is below the point that was
+// lowest: what rolls on its rim touches with another point at every moment. 0: the point was not
+// the lowest, or another part of the rim comes down.
+static double rim_drop(const advance_near *near, const advance_point *point, int side, double t,
+                       const double normal[3])
+{
+    const sprag_carried *carried = &near->carried[side];
+    const double radius = carried->shape->radius, sign = side ? 1 : -1;
+    const double *const along[2] = {point->normal, normal};
+    double place[3], down[2][3], below[2], length[2];
+    if (!on_rim(carried, point->at[side], advance_rim_slack * radius, place)) {
+        return 0;
+    }
+    place[2] = 0;
+    for (int i = 0; i < 2; i++) {
+        sprag_pose pose;
+        double from[3];
+        sprag_carried_at(carried, i * t, &pose);
+        const double axis[3] = {pose.rotation[2], pose.rotation[5], pose.rotation[8]};
+        memcpy(down[i], along[i], sizeof down[i]);
+        add_scaled(down[i], -dot3(axis, along[i]), axis, 3);
+        mul33(pose.rotation, place, from);
+        length[i] = norm3(down[i]);
+        below[i] = radius * length[i] - sign * dot3(down[i], from);
+    }
+    const bool rolls = below[0] <= advance_rim_slack * radius * length[0] &&
+                       dot3(down[0], down[1]) >= advance_rim_ahead * length[0] * length[1];
+    return rolls ? below[1] : 0;
+}
+
 // m, heights of point 0 above point 1 after t (s) along the normal, which turns with side 0, with
 // side 1, or with none. A round side touches with another point at every moment: the centre of its
 // curvature is followed instead, and from there a point as deep as the other body reaches, in a
 // direction that does not turn. Where the surface is flatter than that body is large, other places
-// of it touch next, and get contacts of their own.
+// of it touch next, and get contacts of their own. Of a rim the lowest point is followed.
 static void heights_at(const advance_near *near, const advance_point *point, double t,
                        double height[3])
 {
@@ -46,6 +91,9 @@ static void heights_at(const advance_near *near, const advance_point *point, dou
     add_scaled(between, depth, point->normal, 3);
     for (int i = 0; i < 3; i++) {
         height[i] = dot3(normal[i], between) - depth;
+        for (int side = 0; side < 2; side++) {
+            height[i] -= side == i ? 0 : rim_drop(near, point, side, t, normal[i]);
+        }
     }
 }
 
@@ -98,21 +146,39 @@ static double dip_of(const advance_run *run, const advance_point *point)
     return least;
 }
 
-// The point at the place and with the normal of what blocks a pair; NULL: no point.
-static advance_point *blocking_point(const advance_run *run, int pair)
+// Has a rim rolled on from this point to what blocks a pair?
+static bool has_rolled_on(const advance_near *near, const advance_point *point, double size)
+{
+    const sprag_certificate *c = &near->certificate;
+    const sprag_carried *carried = &near->carried[c->side];
+    const double radius = carried->shape->radius;
+    double a[3], b[3];
+    return on_rim(carried, point->at[c->side], size, a) && on_rim(carried, c->point, size, b) &&
+           fabs(a[2] - b[2]) < size &&
+           a[0] * b[0] + a[1] * b[1] > advance_rim_ahead * radius * radius;
+}
+
+// The point at the place and with the normal of what blocks a pair; NULL: no point. rolled: or at
+// the place that a rim has rolled on from.
+static advance_point *blocking_point(const advance_run *run, int pair, bool rolled)
 {
     static const double aligned = 1 - 1e-4;
-    const sprag_certificate *c = &run->near[pair].certificate;
-    double size = 1e-6 + 1e-3 * fmax(run->near[pair].radius[0], run->near[pair].radius[1]);
+    const advance_near *near = &run->near[pair];
+    const sprag_certificate *c = &near->certificate;
+    double size = 1e-6 + 1e-3 * fmax(near->radius[0], near->radius[1]);
     advance_point *best = NULL;
     double nearest = size * size;
     for (int i = 0; i < run->points.count; i++) {
         advance_point *point = &run->points.point[i];
         double d[3];
+        if (point->pair != pair || !(dot3(point->normal, c->normal) > aligned)) {
+            continue;
+        }
         subtract3(point->at[c->side], c->point, d);
-        if (point->pair == pair && dot3(d, d) < nearest &&
-            dot3(point->normal, c->normal) > aligned) {
+        if (dot3(d, d) < nearest) {
             nearest = dot3(d, d);
+            best = point;
+        } else if (rolled && !best && has_rolled_on(near, point, size)) {
             best = point;
         }
     }
@@ -165,12 +231,12 @@ static void point_below(const advance_near *near, double at[3])
     }
 }
 
-// Makes a speculative point of what blocks a pair, or increases the dip of the point that is there.
-// NULL: no memory.
-static advance_point *add_speculative(advance_run *run, int pair)
+// Makes a speculative point of what blocks a pair, or increases the dip of the point that is there,
+// or has rolled on. NULL: no memory.
+static advance_point *add_speculative(advance_run *run, int pair, bool rolled)
 {
     const sprag_certificate c = run->near[pair].certificate;
-    advance_point *known = blocking_point(run, pair);
+    advance_point *known = blocking_point(run, pair, rolled);
     advance_point *point = known ? known : advance_add_point(run);
     if (known) {
         // A larger dip would ask for a separation that cannot be reached.
@@ -199,7 +265,7 @@ static bool must_wait(const advance_run *run, int pair)
 
 bool advance_blocks_elsewhere(const advance_run *run, int pair)
 {
-    return run->near[pair].certificate.side >= 0 && !blocking_point(run, pair);
+    return run->near[pair].certificate.side >= 0 && !blocking_point(run, pair, true);
 }
 
 bool advance_meet_blocking(advance_run *run, double until, double highest)
@@ -220,7 +286,8 @@ bool advance_meet_blocking(advance_run *run, double until, double highest)
             changed = true;
         } else if (projected || (c->side >= 0 && c->height <= highest && !must_wait(run, i))) {
             const bool accepted = advance_accepts(run, i);
-            advance_point *point = accepted && c->side >= 0 ? add_speculative(run, i) : NULL;
+            advance_point *point =
+                accepted && c->side >= 0 ? add_speculative(run, i, !projected) : NULL;
             if (point && projected) {
                 advance_raise_dip(run, point, c->lowest);
             } else if (!accepted) { // it does not block any more

@@ -544,6 +544,46 @@ START_TEST(nutating_cylinders_stay_above)
 }
 END_TEST
 
+// A disc of which the centre stands while its lowest point goes round (Euler's disc), and a
+// cylinder that rolls on its rim in a circle, keep their energy and take no sub-steps of their own.
+static const struct rim {
+    double radius, length, tilt, spin, step, kept;
+    bool stands; // its centre
+} rims[] = {{0.1, 0.002, 0.5, 0, 1e-3, 0.9999, true}, {0.1, 0.02, 0.5, 0, 1e-3, 0.995, true},
+            {0.1, 0.002, 0.5, 0, 0.01, 0.97, true},   {0.3, 0.2, 1.2, 6, 1e-3, 0.9999, false},
+            {0.3, 0.2, 1.2, 6, 0.01, 0.999, false},   {0.3, 0.2, 1.2, 6, 1.0 / 60, 0.998, false}};
+
+START_TEST(rims_roll_on)
+{
+    const struct rim *r = &rims[_i];
+    const double a = r->radius, c = cos(r->tilt), b = sin(r->tilt);
+    const double turn = r->stands ? sqrt(4 * G * b / a) : r->spin; // rad/s, of a disc: exact
+    sprag_world_statistics now = {.struct_size = sizeof now};
+    scene *s = open_scene("method=advance");
+    s->surface.mu = dInfinity;
+    add_floor(s);
+    dQuaternion q;
+    dMass m;
+    dMassSetCylinderTotal(&m, 1, 3, a, r->length);
+    dBodyID body =
+        body_at(s, dCreateCylinder(s->space, a, r->length), 0, 0, a * b + r->length / 2 * c + REST);
+    dBodySetMass(body, &m);
+    dQFromAxisAndAngle(q, 0, 1, 0, r->tilt);
+    dBodySetQuaternion(body, q);
+    dBodySetAngularVel(body, turn * (r->stands ? c : b), 0, turn * (r->stands ? -b : c));
+    dBodySetLinearVel(body, 0, r->stands ? 0 : -turn * a, 0);
+    const double first = energy_of(body);
+    for (int i = 0; i * r->step < 1; i++) {
+        step_by(s, r->step);
+        ck_assert_double_le(energy_of(body), first * 1.0001);
+    }
+    ck_assert_double_ge(energy_of(body), first * r->kept);
+    ck_assert_int_eq(sprag_world_stats(s->world, &now), 1);
+    ck_assert_double_le((double)now.substeps * r->step, 1.3);
+    close_scene(s);
+}
+END_TEST
+
 // Lying cylinders and boxes rest on balls and capsules that are much larger: they touch at one
 // point at a time, which moves far as they tilt.
 START_TEST(bodies_rest_on_large_balls)
@@ -851,9 +891,9 @@ int main(void)
               {impacts_of_bodies_that_turn_together_keep_their_momentum, 1});
     ADD_TESTS(suite, "edges", {inner_edges_are_not_felt, 12},
               {a_fast_wheel_stays_on_a_flat_mesh, 6}, {nutating_cylinders_stay_above, 3},
-              {bodies_rest_on_large_balls, 16}, {a_turning_ball_does_not_throw, 96},
-              {ball_stays_in_a_drum_of_one_sheet, 8}, {marble_rolls_over_facets, 1},
-              {what_overlaps_a_wall_that_turns_gets_out, 2});
+              {rims_roll_on, sizeof rims / sizeof *rims}, {bodies_rest_on_large_balls, 16},
+              {a_turning_ball_does_not_throw, 96}, {ball_stays_in_a_drum_of_one_sheet, 8},
+              {marble_rolls_over_facets, 1}, {what_overlaps_a_wall_that_turns_gets_out, 2});
     ADD_TESTS(suite, "energy", {no_step_gains_energy, runs ? atoi(runs) : RUNS + 1},
               {still_kinematic_ground_gives_no_energy, 1});
     return run_suite(suite);
