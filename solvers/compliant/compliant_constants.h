@@ -301,6 +301,11 @@ enum { COMPLIANT_FIELDS_PER_STEP = 7, COMPLIANT_PASSES_PER_STEP = 3, COMPLIANT_S
 // Times ess.steps: limit of the steps for friction within short bounces.
 static const double COMPLIANT_BOUNCE_STEPS = 20;
 
+// Times the length of a stretch: a next step of the integrator that is longer is not one by the
+// error of the stretch (it grows tenfold at most). Smaller: frames after an event in flight start
+// with steps of free flight, which forces reject. Larger: with steps that a short stretch allows.
+static const double COMPLIANT_UNLIMITED_GROWTH = 9;
+
 // Explicit steps are stable up to this number over the rate of the forces.
 static const double COMPLIANT_STABLE_STEP = 3;
 

@@ -95,6 +95,17 @@ static void add_rates(const compliant_run *run, int guard, const double *at, dou
     c->slip_rate += friction_slope * fmax(w[1], w[2]);
 }
 
+static sprag_shape_kind kind_of(const compliant_run *run, int guard, int side)
+{
+    return compliant_collider(run, guard, side)->shape.kind;
+}
+
+// Touches the pair at one point, on whichever side of the guard?
+static bool has_ball(const compliant_run *run, int guard)
+{
+    return kind_of(run, guard, 0) == SPRAG_SPHERE || kind_of(run, guard, 1) == SPRAG_SPHERE;
+}
+
 // A damper has a force as soon as its point overlaps. Beside deeper points its point may come and
 // go at any time, so the damping grows with the depth there: forces within a contact are
 // continuous.
@@ -107,8 +118,10 @@ static void set_force(const compliant_run *run, const double *x, int guard, int 
     compliant_velocity_at(run, x, guard, c->at[i], u);
     double apart = dot3(n, u) - compliant_surface(run, guard)->velocity_normal;
     // The force of a point that is alone goes on smoothly where its overlap ends, for derivatives
-    // there.
-    bool beyond = run->has_forces && c->count == 1 && !(law->damping > 0 && apart > 0);
+    // there, and for steps of the integrator that lead beyond: it cuts them at the guard. Of other
+    // shapes than balls the points beyond are others.
+    bool beyond = c->count == 1 && (run->has_forces || has_ball(run, guard)) &&
+                  !(law->damping > 0 && apart > 0);
     double deep = beyond ? c->depth[i] : fmax(0, c->depth[i]);
     double spring = law->stiffness * deep, damped = fmax(0, 1 - law->dissipation * apart);
     double full = beyond ? 1 : fmin(1, deep / (COMPLIANT_FULL_DAMPING_DEPTH * c->deepest));
@@ -176,11 +189,6 @@ static void add_vertices(const compliant_run *run, int guard, int side, complian
             add_point(c, (const double(*)[3])at, -gap, 1);
         }
     }
-}
-
-static sprag_shape_kind kind_of(const compliant_run *run, int guard, int side)
-{
-    return compliant_collider(run, guard, side)->shape.kind;
 }
 
 // Share of a corner of the manifold, by the angle that its boundary turns there.

@@ -467,6 +467,7 @@ static sprag_ess_options options_of(const compliant_run *run, double rate, doubl
     const double known = run->frame->integrator_step;
     const long most = compliant_step_limit(run);
     options.adaptive = true;
+    options.step = run->frame->step;
     // The forces of contacts that hold have kinks, and the noise of their solves.
     options.smooth = any_held(run) ? &sprag_dopri5 : &sprag_tsit5;
     options.first_step = known > 0 ? fmin(known, left) : rate * left > 1 ? 1 / rate : left;
@@ -516,8 +517,9 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     }
     sprag_result result = sprag_ess_integrate(&problem, &options, run->time, end, run->state.x,
                                               run->guards.label, &output, scratch, stats, NULL, 0);
-    // A step that the end of the frame has cut short tells no more than that it may be longer.
-    bool cut = stats->next_step >= left;
+    // A stretch that was cut so short that its error is nothing tells no more than that the step
+    // may be longer.
+    bool cut = stats->next_step >= COMPLIANT_UNLIMITED_GROWTH * left;
     double *step = &run->frame->integrator_step;
     *step = cut ? fmax(*step, stats->next_step) : stats->next_step;
     run->time = stats->time;

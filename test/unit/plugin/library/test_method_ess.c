@@ -49,6 +49,27 @@ START_TEST(plate_on_springs_is_the_generic_system)
 }
 END_TEST
 
+// At the default tolerance: steps lead beyond the ends of contacts, and many ends are one event.
+START_TEST(springs_end_exactly)
+{
+    static const char own[] = "method=ess";
+    static const int count[] = {2, 10, 100};
+    static const double limit[] = {2e-9, 2e-9, 1e-5}; // m, rad
+    enum { STEPS = 500 };
+    double *state = calloc(6 * STEPS, sizeof *state);
+    ck_assert_ptr_nonnull(state);
+    for (int i = 0; i < 3; i++) {
+        springs s = {count[i], 2e4 / count[i], 0.1};
+        plate_reference(&s, 0.002, STEPS, state);
+        ck_assert_double_lt(plate_error(own, &s, 0.002, STEPS, state), limit[i]);
+    }
+    ck_assert_double_lt(hopper_error(own, 0.002, 2), 1e-8);
+    ck_assert_double_lt(hopper_error(own, 0.01, 2), 5e-7);
+    ck_assert_double_lt(rebound_error(own, 0.005, 2e4, 0.2, 3), 2e-6);
+    free(state);
+}
+END_TEST
+
 START_TEST(pendulum_is_exact)
 {
     double h = _i ? 0.01 : 0.001, ours = pendulum_error(ESS, h, 2);
@@ -801,9 +822,9 @@ static Suite *ess_suite(void)
 {
     Suite *suite = suite_create("method_ess");
     ADD_TESTS(suite, "answers", {hopper_is_exact, 2}, {dissipation_is_as_given, 3},
-              {plate_on_springs_is_the_generic_system, 3}, {pendulum_is_exact, 2},
-              {turned_box_is_carried_by_four_points, 6}, {tolerance_trades_errors_for_steps, 2},
-              {stribeck_tends_to_ess, 1});
+              {plate_on_springs_is_the_generic_system, 3}, {springs_end_exactly, 1},
+              {pendulum_is_exact, 2}, {turned_box_is_carried_by_four_points, 6},
+              {tolerance_trades_errors_for_steps, 2}, {stribeck_tends_to_ess, 1});
     ADD_TESTS(suite, "energy", {elastic_balls_keep_their_energy, 1},
               {restitution_is_as_asked_for, 4}, {weight_takes_nothing_of_a_rebound, 12},
               {weight_takes_little_of_a_soft_rebound, 3}, {slow_ones_do_not_bounce, 2},
