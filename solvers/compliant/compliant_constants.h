@@ -232,6 +232,11 @@ static const double COMPLIANT_RIGID_ROW_SOFTNESS = 3e-7;
 // declined.
 static const double COMPLIANT_PIVOT_MIN = 1e-13;
 
+// Relative to the diagonal: with larger pivots the softness of rows does not count, and takes no
+// second solution. Larger: more systems take one. Smaller: forces jump where one begins (at 1e-2 by
+// 1e-9).
+static const double COMPLIANT_HARD_PIVOT_MIN = 1e-2;
+
 // Relative to the right side: excess of a row at its bound that is rounding. Larger: rows stay at
 // bounds that they should leave. Smaller: forces of 0 are pivoted without end.
 static const double COMPLIANT_EXCESS_ROUNDING = 1e-14;

@@ -22,11 +22,16 @@ static void set_factor(compliant_row_system *s)
         }
         row[i] = is_bound(s, i) ? 1 : row[i];
     }
+    for (int i = 0; i < s->count && !s->soft; i++) {
+        s->line[i][i] -= is_bound(s, i) ? 0 : s->softness[i];
+    }
 }
 
-// L D L' = A, with 1 / D on the diagonal. false: a row depends on others, and has no compliance.
+// L D L' = A, with 1 / D on the diagonal. false: a row depends on others, and has no compliance;
+// without softness, so much that it counts.
 static bool factor(compliant_row_system *s)
 {
+    const double least = s->soft ? COMPLIANT_PIVOT_MIN : COMPLIANT_HARD_PIVOT_MIN;
     set_factor(s);
     for (int i = 0; i < s->count; i++) {
         double *row = s->line[i], diagonal = row[i], pivot = diagonal;
@@ -44,7 +49,7 @@ static bool factor(compliant_row_system *s)
             row[k] *= s->line[k][k];
             pivot -= product * row[k];
         }
-        if (!(pivot > COMPLIANT_PIVOT_MIN * diagonal)) {
+        if (!(pivot > least * diagonal)) {
             return false;
         }
         row[i] = 1 / pivot;
@@ -184,15 +189,26 @@ static bool reach_aim(compliant_row_system *s)
 // second solution only the square of softness / eigenvalue is missing along an eigenvector of A.
 // Either problem has one solution, and its exchanges end; forces that were given back within the
 // exchanges would depend on the bounds, which then could change for ever.
-bool compliant_solve_rows(compliant_row_system *s)
+static bool solve(compliant_row_system *s)
 {
-    s->exchanged = 0;
     memcpy(s->aim, s->right, (size_t)s->count * sizeof *s->aim);
     if (!factor(s) || !reach_aim(s)) {
         return false;
     }
-    for (int i = 0; i < s->count; i++) {
+    for (int i = 0; i < s->count && s->soft; i++) {
         s->aim[i] += s->softness[i] * s->solution[i];
     }
-    return reach_aim(s);
+    return !s->soft || reach_aim(s);
+}
+
+bool compliant_solve_rows(compliant_row_system *s)
+{
+    s->exchanged = 0;
+    s->soft = s->dependent;
+    if (solve(s)) {
+        return true;
+    }
+    const bool again = !s->soft;
+    s->soft = true;
+    return again && solve(s);
 }

@@ -35,6 +35,8 @@ typedef struct compliant_row_system {
     double **line;    // rows: theirs in `factor`, less `first`
     double *yield;    // rows, part of the diagonal of A: their compliance
     double *softness; // rows, part of the diagonal of A; 0 of rows with bounds
+    bool dependent;   // softness is expected to count
+    bool soft;        // it did in the last solution
     double *right;    // right side
     double *solution; // lambda
     double *aim;      // right side with what the softness takes; scratch of the solver
@@ -47,8 +49,9 @@ static inline double *compliant_entry(const compliant_row_system *s, double *A, 
     return A + s->start[i] + (k - s->first[i]);
 }
 
-// At least one row. Solves as if there were no softness, but where rows depend so much on one
-// another that it counts. false: rows depend on one another, and have no softness.
+// At least one row. Solves without softness, and with it where rows depend so much on one another
+// that it counts; then as if there were none, but where it alone decides. false: rows depend on one
+// another, and have no softness.
 bool compliant_solve_rows(compliant_row_system *system);
 
 #endif

@@ -199,6 +199,7 @@ bool compliant_start_rows(compliant_run *run, const double *label)
     if (!set_targets(run, label)) {
         return false;
     }
+    s->dependent = s->soft; // for the whole frame
     compliant_set_active_rows(run, label + run->guards.pairs, COMPLIANT_FOR_START);
     compliant_set_yields(run, 0);
     for (int i = 0; i < s->count; i++) {

@@ -106,7 +106,8 @@ START_TEST(bounds_are_found)
 }
 END_TEST
 
-// Without bounds the solution lacks the square of what the softness takes.
+// Rows that are expected to depend on one another: without bounds the solution lacks the square of
+// what the softness takes. Others have no softness.
 START_TEST(softness_is_given_back)
 {
     static const double softness = 1e-3;
@@ -118,12 +119,34 @@ START_TEST(softness_is_given_back)
             s.A[s.start[i] + (size_t)k] = i == k ? 1 + softness : 0;
         }
     }
+    s.of.dependent = _i;
     ck_assert(compliant_solve_rows(&s.of));
+    ck_assert_int_eq(s.of.soft, _i);
     ck_assert_double_eq(s.of.exchanged, 0);
     for (int i = 0; i < ROWS; i++) {
-        const double share = softness / (1 + softness);
+        const double share = _i ? softness / (1 + softness) : 0;
         ck_assert_double_eq_tol(s.solution[i], (1 - share * share) * s.right[i], 1e-14);
     }
+}
+END_TEST
+
+// With softness the forces of the same two rows are shared, and without they have none.
+START_TEST(rows_that_depend_are_soft)
+{
+    static const double softness = 1e-7;
+    chance dice = {3};
+    system_of_rows s;
+    open_system(&s, &dice, softness, false);
+    for (int i = 0; i < ROWS; i++) {
+        for (int k = 0; k <= i; k++) {
+            s.A[s.start[i] + (size_t)k] = i == k ? 1 + softness : i == ROWS - 1 && k == 0 ? 1 : 0;
+        }
+    }
+    s.right[ROWS - 1] = s.right[0];
+    ck_assert(compliant_solve_rows(&s.of));
+    ck_assert(s.of.soft);
+    ck_assert_double_eq_tol(s.solution[0], s.right[0] / 2, 1e-8);
+    ck_assert_double_eq_tol(s.solution[ROWS - 1], s.right[0] / 2, 1e-8);
 }
 END_TEST
 
@@ -152,7 +175,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("row_solver");
-    ADD_TESTS(suite, "all", {bounds_are_found, 3}, {softness_is_given_back, 1},
-              {heavy_rows_leave_their_bounds, 1});
+    ADD_TESTS(suite, "all", {bounds_are_found, 3}, {softness_is_given_back, 2},
+              {rows_that_depend_are_soft, 1}, {heavy_rows_leave_their_bounds, 1});
     return run_suite(suite);
 }
