@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ess_run.h"
+#include "linalg.h"
 
 void sprag_ess_add_candidate(sprag_ess_run *run, int guard, double time, double rate, double value)
 {
@@ -309,7 +310,21 @@ static void end_velocity(sprag_ess_run *run, const sprag_ess_piece *piece, int e
     }
 }
 
-// Whether the part of f that a group of events neglects is within the tolerance.
+// Adds what a group has neglected up to its end, work.error, to its path.
+static void correct_path(sprag_ess_run *run, int events)
+{
+    const size_t n = (size_t)run->states;
+    const double first = run->group.kink_time[0], last = run->group.kink_time[events - 1];
+    for (int e = 0; e < events; e++) {
+        double *change = kink(run, e), *moment = change + n;
+        add_scaled(change, 1 / (last - first), run->work.error, run->states);
+        add_scaled(moment, first / (last - first), run->work.error, run->states);
+    }
+    add_scaled(run->next.y, 1, run->work.error, run->states);
+}
+
+// Whether the part of f that a group of events neglects is within the tolerance; then adds its
+// effect.
 static bool is_group_accurate(sprag_ess_run *run, const sprag_ess_piece *piece, int events)
 {
     double span = run->group.kink_time[events - 1] - run->group.kink_time[0];
@@ -320,7 +335,11 @@ static bool is_group_accurate(sprag_ess_run *run, const sprag_ess_piece *piece, 
     for (int i = 0; i < run->states; i++) {
         run->work.error[i] = span / 2 * (run->next.f[i] - run->work.error[i]);
     }
-    return sprag_ess_norm(run, run->work.error) <= 1;
+    bool accurate = sprag_ess_norm(run, run->work.error) <= 1;
+    if (accurate) {
+        correct_path(run, events);
+    }
+    return accurate;
 }
 
 static const sprag_ess_candidate *crossed(const sprag_ess_run *run, int event)

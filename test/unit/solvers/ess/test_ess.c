@@ -515,11 +515,15 @@ START_TEST(dense_output_is_continuous)
 }
 END_TEST
 
-// In long steps guards that have just been crossed are ahead as well: once each.
+// In long steps guards that have just been crossed are ahead as well: once each. What groups of
+// events neglect is added to the path: without, heights are 1.5 to 2 times as wrong.
 START_TEST(long_steps_cross_many_guards)
 {
     static const double tolerance[] = {1e-4, 5e-5, 2e-5, 1e-5};
+    static const double limit[] = {4e-5, 4e-5, 2e-5, 1.6e-5}; // m
     table t = table_read("bed_ref");
+    double square = 0;
+    int runs = 0;
     bed b = bed_make(100);
     for (int r = 0; r < t.rows; r++) {
         if ((int)t.row[r][0] != b.springs) {
@@ -536,7 +540,10 @@ START_TEST(long_steps_cross_many_guards)
         o.max_steps = 5000;
         OK(integrate(&p, &o, 0, 2, x, label, NULL));
         ck_assert_int_lt(stats.steps, 1000);
+        square += pow(x[1] - t.row[r][5 + 3 * 6 + 1], 2); // at 2 s
+        runs++;
     }
+    ck_assert_double_lt(sqrt(square / runs), limit[_i]);
     bed_free(&b);
     table_free(&t);
 }
