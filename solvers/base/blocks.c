@@ -61,18 +61,40 @@ static int gather_neighbours(int n, int edges, const int (*edge)[2], int *start,
     return count;
 }
 
+// Orders a tree from its leaves to a root, which is without fill. Returns false if the pattern has
+// loops. A root that three nodes join makes short ways to it, of several right-hand sides. In a
+// chain it is the first node: programs make bodies from a base on, and ODE lists the last one
+// first. From a free end to the base, digits would be lost.
+static bool order_tree(sprag_blocks *blocks, const int *start, const int *neighbour)
+{
+    enum { JOINS = 3 };
+    int n = blocks->n, first = n, next = n, roots = 0; // first: of the nodes that have a place
+    int *rank = blocks->rank;
+    memset(rank, -1, (size_t)n * sizeof *rank);
+    for (int i = 0; i < 2 * n; i++) {
+        const int root = i % n, joins = start[root + 1] - start[root];
+        if (rank[root] < 0 && (i >= n || joins >= JOINS)) {
+            roots++;
+            blocks->body[rank[root] = --first] = root;
+        }
+        while (next > first) {
+            const int from = blocks->body[--next];
+            for (int p = start[from]; p < start[from + 1]; p++) {
+                if (rank[neighbour[p]] < 0) {
+                    blocks->body[rank[neighbour[p]] = --first] = neighbour[p];
+                }
+            }
+        }
+    }
+    return start[n] == 2 * (n - roots);
+}
+
 // Computes the elimination order by amd_2, which takes its workspace as an argument. Its wrapper
 // amd_order would allocate memory.
 static void order(sprag_blocks *blocks, const int *start, const int *neighbour, int count,
                   sprag_scratch *scratch)
 {
     int n = blocks->n;
-    if (n <= 2) { // any order is without fill
-        for (int k = 0; k < n; k++) {
-            blocks->body[k] = blocks->rank[k] = k;
-        }
-        return;
-    }
     int room = count + count / 5 + 7 * n + 1;
     int *work = SPRAG_TAKE_RAW(scratch, 8 * (size_t)n + (size_t)room, int);
     if (!work) {
@@ -197,7 +219,9 @@ sprag_result sprag_blocks_analyse(sprag_blocks *blocks, int n, int edges, const 
         return SPRAG_NO_MEMORY;
     }
     int count = gather_neighbours(n, edges, edge, start, neighbour, blocks->place);
-    order(blocks, start, neighbour, count, scratch);
+    if (!order_tree(blocks, start, neighbour)) {
+        order(blocks, start, neighbour, count, scratch);
+    }
     if (scratch->failed || !fill(blocks, start, neighbour, count, scratch)) {
         return SPRAG_NO_MEMORY;
     }

@@ -579,6 +579,21 @@ START_TEST(trees_do_not_fill)
 }
 END_TEST
 
+// A chain at its first node; a tree where three nodes join, if they do.
+START_TEST(trees_end_at_a_root)
+{
+    g = (graph){0};
+    chain(7);
+    if (_i == 1) {
+        g.n = 9;
+        connect(7, 4);
+        connect(8, 7);
+    }
+    analyse();
+    ck_assert_int_eq(blocks.body[g.n - 1], _i == 1 ? 4 : 0);
+}
+END_TEST
+
 START_TEST(dense_is_full)
 {
     g = (graph){0};
@@ -686,7 +701,7 @@ int main(void)
         {names_an_entry_that_is_not_finite, 3}, {names_a_matrix_that_is_not_definite, 40},
         {names_a_row_of_zeros, 40}, {names_bodies_without_constraint, 1});
     ADD_TESTS_WITH(suite, "pattern", NULL, free_scratch, {trees_do_not_fill, 15},
-                   {dense_is_full, 1}, {edges_count_once, 1},
+                   {trees_end_at_a_root, 2}, {dense_is_full, 1}, {edges_count_once, 1},
                    {a_grid_fills_less_than_half_its_band, 1}, {the_pattern_is_consistent, SHAPES},
                    {analysis_is_the_same_twice, SHAPES}, {scratch_stops_growing, 1});
     return run_suite(suite);
