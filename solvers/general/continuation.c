@@ -56,7 +56,7 @@ static bool factor(path *p)
         return false;
     }
     p->stats->factorizations++;
-    return sprag_system_factor(p->system, exp(p->t), NULL) == SPRAG_OK;
+    return sprag_system_factor(p->system, exp(p->t), NULL, false) == SPRAG_OK;
 }
 
 // response = dv/dt along the roots: -(dr/dv)^-1 dr/dt. Friction depends on slip / tolerance alone,
@@ -120,7 +120,7 @@ static int correct(path *p, const direction *d)
         if (updates == GENERAL_CORRECTIONS || grows || !factor(p)) {
             break;
         }
-        sprag_system_update(system, NULL, dv);
+        sprag_system_update(system, dv);
         respond(p);
         double dt = -dot(p, d->v, dv) / (d->t + dot(p, d->v, p->response));
         add_scaled(dv, dt, p->response, system->size);

@@ -8,6 +8,7 @@
 #include "laws.h"
 #include "linalg.h"
 #include "stribeck_constants.h"
+#include "symmetric3.h"
 
 typedef struct assembly {
     const sprag_problem *problem;
@@ -210,7 +211,9 @@ static void prepare_node(sprag_system *system, const assembly *assembly, int nod
                          double *mass_diagonal)
 {
     const sprag_body *body = &assembly->problem->body[b];
-    double *mass = assembly->space->mass[node];
+    double *mass = assembly->space->mass[node], I[9];
+    memcpy(I, body->inertia, sizeof I);
+    system->gyroscopic |= sprag_symmetrise3(I, 3);
     for (int i = 0; i < 3; i++) {
         mass[7 * i] = body->mass;
         memcpy(mass + 6 * (3 + i) + 3, body->inertia + 3 * i, 3 * sizeof *mass);

@@ -59,7 +59,7 @@ sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *pro
         return result;
     }
     save_base(d, rate);
-    result = sprag_system_factor(system, d->stiction, NULL);
+    result = sprag_system_factor(system, d->stiction, NULL, false);
     if (result == SPRAG_OK) { // as in a step
         sprag_newton_state state = {.v = d->velocity, .dv = dv};
         result = sprag_newton_harden_rows(system, options->tolerance, d->stiction, &state, &stats);

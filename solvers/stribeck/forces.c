@@ -276,19 +276,19 @@ static double error_of(iterate *s)
 static sprag_result factor(iterate *s)
 {
     sprag_system *system = s->system;
-    sprag_result result = system->space->begin(system, false);
+    system->symmetric = sprag_system_is_symmetric(system);
+    sprag_result result = system->space->begin(system, system->symmetric);
     for (int i = 0; i < system->points && result == SPRAG_OK; i++) {
-        double(*slope)[6] = s->slope[i];
-        take_law(s, i, s->at[i], slope);
-        system->space->add_point(system, i, (const double(*)[6])slope, false);
+        take_law(s, i, s->at[i], s->slope[i]);
+        system->space->add_point(system, i, (const double(*)[6])s->slope[i], false);
     }
     for (int i = 0; i < system->equations && result == SPRAG_OK; i++) {
         system->row_slope[i] = sprag_equation_slope(&system->equation[i], system->rate[i]);
         if (system->row_slope[i] > 0) {
-            system->space->add_equation(system, i, system->row_slope[i], false);
+            system->space->add_equation(system, i, system->row_slope[i], system->symmetric);
         }
     }
-    return result == SPRAG_OK ? system->space->factor(system, false) : result;
+    return result == SPRAG_OK ? system->space->factor(system, system->symmetric) : result;
 }
 
 // Sets dv and the changes that go with it.
@@ -301,7 +301,7 @@ static sprag_result update(iterate *s)
     }
     take_linear_laws(s, false, s->dp, s->row_dp);
     balance(s, s->dp, s->row_dp);
-    sprag_system_update(system, NULL, s->dv);
+    sprag_system_update(system, s->dv);
     take_linear_laws(s, true, s->dp, s->row_dp);
     add_scaled(s->dp[0], -1, s->p[0], 6 * system->points);
     add_scaled(s->row_dp, -1, s->row_p, system->equations);

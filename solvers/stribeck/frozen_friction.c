@@ -15,12 +15,12 @@ sprag_result sprag_frozen_friction_solve(sprag_system *system, const double *bou
         if (stats->convergence <= tolerance) {
             return SPRAG_OK;
         }
-        sprag_result result = sprag_system_factor(system, stiction, bound);
+        sprag_result result = sprag_system_factor(system, stiction, bound, true);
         stats->factorizations++;
         if (result != SPRAG_OK) {
             return result;
         }
-        sprag_system_update(system, bound, dv);
+        sprag_system_update(system, dv);
         double alpha = sprag_system_search(system, v, dv, stiction, bound);
         sprag_system_move(system, v, alpha, dv);
         double before = stats->convergence;

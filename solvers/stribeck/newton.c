@@ -115,12 +115,13 @@ sprag_result sprag_newton(sprag_system *system, const sprag_newton_limits *limit
             best = stats->convergence;
             since = 0;
         }
-        sprag_result result = sprag_system_factor(system, stiction, NULL);
+        sprag_result result =
+            sprag_system_factor(system, stiction, NULL, sprag_system_is_symmetric(system));
         stats->factorizations++;
         if (result != SPRAG_OK) {
             return result;
         }
-        sprag_system_update(system, NULL, s->dv);
+        sprag_system_update(system, s->dv);
         sprag_system_move(system, s->v, choose_length(system, limits, stiction, s), s->dv);
         double before = stats->convergence;
         stats->convergence = sprag_system_residual(system, s->v, stiction, NULL);
@@ -166,7 +167,7 @@ sprag_result sprag_newton_harden_rows(sprag_system *system, double tolerance, do
     }
     if (factors_are_old(system, stats)) {
         stats->factorizations++;
-        if (sprag_system_factor(system, stiction, NULL) != SPRAG_OK) {
+        if (sprag_system_factor(system, stiction, NULL, system->symmetric) != SPRAG_OK) {
             return SPRAG_OK;
         }
     }
@@ -181,7 +182,7 @@ sprag_result sprag_newton_harden_rows(sprag_system *system, double tolerance, do
     }
     system->space->gather(system, system->work);
     add_scaled(system->residual, -1, system->work, system->size);
-    sprag_system_update(system, NULL, s->dv);
+    sprag_system_update(system, s->dv);
     sprag_system_move(system, s->v, 1, s->dv);
     stats->convergence = sprag_system_residual(system, s->v, stiction, NULL);
     const double most = fmax(fmax(before, tolerance), STRIBECK_HARDENED);

@@ -176,9 +176,10 @@ static double equation_slope(const sprag_system *system, int i)
     return stopped_at_once(system) || jumped ? steepened(slope, moved, impulse, before) : slope;
 }
 
-sprag_result sprag_system_factor(sprag_system *system, double stiction, const double *bound)
+sprag_result sprag_system_factor(sprag_system *system, double stiction, const double *bound,
+                                 bool symmetric)
 {
-    bool symmetric = bound != NULL;
+    system->symmetric = symmetric;
     sprag_result result = system->space->begin(system, symmetric);
     if (result != SPRAG_OK) {
         return result;
@@ -198,12 +199,12 @@ sprag_result sprag_system_factor(sprag_system *system, double stiction, const do
     return system->space->factor(system, symmetric);
 }
 
-void sprag_system_update(sprag_system *system, const double *bound, double *dv)
+void sprag_system_update(sprag_system *system, double *dv)
 {
     for (int i = 0; i < system->size; i++) {
         dv[i] = -system->residual[i];
     }
-    system->space->solve(system, bound != NULL, dv);
+    system->space->solve(system, system->symmetric, dv);
     sprag_system_change(system, dv);
 }
 

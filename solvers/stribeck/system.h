@@ -95,6 +95,7 @@ struct sprag_system {
     bool convex;          // no friction depends on a normal impulse
     bool bounded;         // some equation has a finite bound
     bool curved;          // some normal law is Hunt and Crossley's
+    bool gyroscopic;      // some mass has gyroscopic terms, and is not symmetric
     double *start, *free; // size, m/s, rad/s: v0, v*
     double *weight;       // size: diag(M)^-1/2
     double momentum;      // |D M (v* - v0)|, N s / sqrt(kg), scale of residuals
@@ -112,7 +113,9 @@ struct sprag_system {
     double (*slip_change)[6]; // points
     double *rate_change;      // equations
     double moved;             // share of the update that was taken
-    double *row_slope;        // equations, of the matrix, N s per m/s: set by whoever factorizes it
+    // The matrix: set by whoever factorizes it
+    double *row_slope; // equations, N s per m/s
+    bool symmetric;    // so are its factors
     // Scratch of single calls
     double *work, *momentum_change; // size
     double *line;                   // sprag_search_room
@@ -155,11 +158,19 @@ double sprag_system_balance(sprag_system *system, const double *v);
 double sprag_system_residual(sprag_system *system, const double *v, double stiction,
                              const double *bound);
 
+// Rows alone have a symmetric matrix.
+static inline bool sprag_system_is_symmetric(const sprag_system *system)
+{
+    return system->points == 0 && !system->gyroscopic;
+}
+
 // Assembles and factorises the derivative of the residual at its last evaluation.
-sprag_result sprag_system_factor(sprag_system *system, double stiction, const double *bound);
+// symmetric: it is, or is to be taken so.
+sprag_result sprag_system_factor(sprag_system *system, double stiction, const double *bound,
+                                 bool symmetric);
 
 // dv = -(dr/dv)^-1 r, and the changes of slip and rate that go with it.
-void sprag_system_update(sprag_system *system, const double *bound, double *dv);
+void sprag_system_update(sprag_system *system, double *dv);
 
 // Sets the changes of slip and rate that go with any dv.
 void sprag_system_change(sprag_system *system, const double *dv);
