@@ -113,9 +113,13 @@ INLINE void relax(sweeps *s, int i, const batch_link *link, lanes *sum)
 {
     batch *c = &s->batch[i];
     lanes *impulse = s->x.impulse[i], a[NUMBERS], b[NUMBERS], slip[3], change[3], p[2];
-    load((const batch_velocity *)s->x.v, c->node[0], a);
-    load((const batch_velocity *)s->x.v, c->node[1], b);
-    slip_of(c, a, b, slip);
+    const bool moves = !link || link->moves; // else what it touches moves by ports
+    memcpy(slip, c->offset, sizeof slip);
+    if (moves) {
+        load((const batch_velocity *)s->x.v, c->node[0], a);
+        load((const batch_velocity *)s->x.v, c->node[1], b);
+        slip_of(c, a, b, slip);
+    }
     if (link) {
         add_port_velocities(s, link, slip);
     }
@@ -138,9 +142,11 @@ INLINE void relax(sweeps *s, int i, const batch_link *link, lanes *sum)
         impulse[1 + k] = p[k];
         *sum += c->inverse_axis[k] * change[1 + k] * change[1 + k];
     }
-    apply(c, change, a, b);
-    store(s->x.v, c->node[0], a);
-    store(s->x.v, c->node[1], b);
+    if (moves) {
+        apply(c, change, a, b);
+        store(s->x.v, c->node[0], a);
+        store(s->x.v, c->node[1], b);
+    }
     if (link) {
         apply_to_ports(s, link, change);
     }

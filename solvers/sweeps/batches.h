@@ -40,12 +40,14 @@ typedef struct batch_link {
     int32_t node[2][LANES];   // of the bodies
     lanes inverse_mass[3][3]; // 1/kg, of the ports, in the frame of the problem
     lanes bare;               // 1/kg, of the normal, as if no row held the ports' bodies
+    bool moves;               // the batch has nodes that move beside the ports
 } batch_link;
 
 // A joint row with bounds, or one of a wide mechanism (mechanisms.h).
 typedef struct batch_row {
     int32_t node[2], port[2];
-    int row; // of the problem; -1: of a single contact
+    int row;    // of the problem; -1: of a single contact
+    bool moves; // it has a node that moves beside the ports
     double jacobian[2][6];
     double turn[2][6];   // M^-1 J'
     double inverse_mass; // J M^-1 J'

@@ -46,8 +46,11 @@ INLINE double dot(const double *a, const double *b)
 INLINE double rate_of(const sweeps *s, const batch_row *row)
 {
     const double *a = s->x.v[row->node[0]], *b = s->x.v[row->node[1]];
-    double rate = row->offset + dot(row->jacobian[0], a) + dot(row->jacobian[0] + 3, a + 4) +
-                  dot(row->jacobian[1], b) + dot(row->jacobian[1] + 3, b + 4);
+    double rate = row->offset;
+    if (row->moves) {
+        rate = rate + dot(row->jacobian[0], a) + dot(row->jacobian[0] + 3, a + 4) +
+               dot(row->jacobian[1], b) + dot(row->jacobian[1] + 3, b + 4);
+    }
     for (int side = 0; side < 2; side++) {
         rate += row->port[side] < 0 ? 0 : s->x.port[s->port[row->port[side]].at];
     }
@@ -59,7 +62,9 @@ INLINE double set_impulse(const sweeps *s, const batch_row *row, double wanted, 
 {
     double change = wanted - *impulse;
     *impulse = wanted;
-    apply_row(row, change, s->x.v[row->node[0]], s->x.v[row->node[1]]);
+    if (row->moves) {
+        apply_row(row, change, s->x.v[row->node[0]], s->x.v[row->node[1]]);
+    }
     for (int side = 0; side < 2; side++) {
         if (row->port[side] >= 0) {
             apply_to_port(s, row->port[side], &change, 1);

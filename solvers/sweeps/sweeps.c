@@ -197,6 +197,7 @@ static void add_ports(sweeps *s, int rows, int node[2], const double (*jacobian)
 static void link_lane(sweeps *s, int i, int l)
 {
     batch *c = &s->batch[i];
+    batch_link *link = &s->link[i - s->free_batches];
     const sprag_contact *contact = &s->problem->contact[c->contact[l]];
     double jacobian[2][3][6];
     int node[2] = {c->node[0][l], c->node[1][l]};
@@ -212,7 +213,8 @@ static void link_lane(sweeps *s, int i, int l)
     add_ports(s, 3, node, (const double(*)[3][6])jacobian, port);
     for (int side = 0; side < 2; side++) {
         c->node[side][l] = node[side];
-        s->link[i - s->free_batches].port[side][l] = port[side];
+        link->port[side][l] = port[side];
+        link->moves |= node[side] != s->nodes;
         for (int k = 0; k < 3 && port[side] >= 0; k++) {
             s->port[port[side]].impulse[k] = &((double *)&s->x.impulse[i][k])[l];
         }
@@ -238,6 +240,7 @@ void sweeps_set_row(sweeps *s, batch_row *to, const int body[2], const double J[
         if (node[side] == s->nodes) {
             continue;
         }
+        to->moves = true;
         memcpy(to->jacobian[side], of, sizeof to->jacobian[side]);
         for (int k = 0; k < 3; k++) {
             turn[k] = s->mass[node[side]][0] * of[k];
