@@ -155,6 +155,7 @@ void statistics_add(sprag_world_statistics *to, const sprag_world_statistics *pa
 void statistics_start_step(sprag_world_statistics *s, double step)
 {
     sprag_world_statistics before = {.time = step, .step = step, .steps = 1};
+#pragma GCC unroll 64
     for (int i = 0; i < FIELDS; i++) {
         size_t offset = fields[i].offset;
         if (fields[i].life) {

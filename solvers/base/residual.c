@@ -18,20 +18,14 @@ typedef struct measured {
     const sprag_problem *problem;
     const sprag_solution *solution;
     sprag_softness soft;
-    mover *of;            // bodies, then one for all that is static
+    mover *of;            // bodies; before them, at SPRAG_STATIC, one for all that is static
     sprag_residual *laws; // takes the bounds of stiffness and damping
 } measured;
-
-static int index_of(const measured *m, int body)
-{
-    return body == SPRAG_STATIC ? m->problem->bodies : body;
-}
 
 // kg, the lighter of two; 0: nothing moves either.
 static double lighter(const measured *m, const int body[2])
 {
-    double most = sprag_larger(m->of[index_of(m, body[0])].inverse_mass,
-                               m->of[index_of(m, body[1])].inverse_mass);
+    double most = sprag_larger(m->of[body[0]].inverse_mass, m->of[body[1]].inverse_mass);
     return most > 0 ? 1 / most : 0;
 }
 
@@ -94,14 +88,14 @@ static void take_movers(measured *m)
         double wrench[2][6];
         sprag_contact_wrench(contact, m->solution->contact_force[i], wrench);
         for (int k = 0; k < 2; k++) {
-            add_impulse(&m->of[index_of(m, contact->body[k])], problem->step, wrench[k]);
+            add_impulse(&m->of[contact->body[k]], problem->step, wrench[k]);
         }
     }
     for (int i = 0; i < problem->rows; i++) {
         const sprag_row *row = &problem->row[i];
         double impulse = problem->step * m->solution->row_force[i];
         for (int k = 0; k < 2; k++) {
-            add_impulse(&m->of[index_of(m, row->body[k])], impulse, row->jacobian[k]);
+            add_impulse(&m->of[row->body[k]], impulse, row->jacobian[k]);
         }
     }
 }
@@ -154,7 +148,7 @@ static local set_local(const measured *m, const sprag_contact *contact)
         l.u[r] = dot3(contact->frame[r], slip);
     }
     for (int k = 0; k < 2; k++) {
-        const mover *of = &m->of[index_of(m, contact->body[k])];
+        const mover *of = &m->of[contact->body[k]];
         double turned[3], lever[3];
         for (int r = 0; r < 3 && of->inverse_mass > 0; r++) {
             cross3(contact->arm[k], contact->frame[r], lever);
@@ -255,7 +249,7 @@ INLINE void add_side(const measured *m, const contact_lanes *c,
     for (int l = 0; l < LANES; l++) {
         const double *moves = velocity_of(m, of[l]->body[side]);
         velocity[l] = moves ? moves : still;
-        mover[l] = &m->of[index_of(m, of[l]->body[side])];
+        mover[l] = &m->of[of[l]->body[side]];
     }
     load_four(mover, offsetof(struct mover, inverse_mass), r);
     load_four(mover, offsetof(struct mover, inverse) + 2 * sizeof(double), I + 2);
@@ -415,7 +409,7 @@ static double row_error(const measured *m, int i)
     double w = 0, u = -row->bias, step = m->problem->step;
     sprag_inverse inverse[2];
     for (int k = 0; k < 2; k++) {
-        const mover *of = &m->of[index_of(m, row->body[k])];
+        const mover *of = &m->of[row->body[k]];
         inverse[k] = (sprag_inverse){of->inverse_mass, of->inverse};
         const double *v = velocity_of(m, row->body[k]);
         if (of->inverse_mass > 0) {
@@ -428,7 +422,7 @@ static double row_error(const measured *m, int i)
     }
     double p = step * m->solution->row_force[i];
     double wanted = p - (u + sprag_row_yield(&m->soft, row, inverse) * p) / w;
-    wanted = fmin(sprag_larger(wanted, step * row->lo), step * row->hi);
+    wanted = sprag_smaller(sprag_larger(wanted, step * row->lo), step * row->hi);
     return fabs(p - wanted) * sqrt(w / lighter(m, row->body));
 }
 
@@ -437,8 +431,7 @@ static double row_error(const measured *m, int i)
 // m/s, that the step changes of the lighter side: of the free motion, or what impulses change.
 static double change_of(const measured *m, const int body[2])
 {
-    return sprag_larger(m->soft.scale, sprag_larger(m->of[index_of(m, body[0])].change,
-                                                    m->of[index_of(m, body[1])].change));
+    return sprag_larger(m->soft.scale, sprag_larger(m->of[body[0]].change, m->of[body[1]].change));
 }
 
 static void take(sprag_residual *r, double error, double change, int i, int *at, double *largest)
@@ -459,14 +452,15 @@ sprag_residual sprag_problem_residual(const sprag_problem *problem, const sprag_
     measured m = {.problem = problem,
                   .solution = solution,
                   .laws = &r,
-                  .soft = sprag_problem_softness(problem, soft),
-                  .of = SPRAG_TAKE(scratch, problem->bodies + 1, mover)};
+                  .soft = sprag_problem_softness(problem, soft)};
+    mover *movers = SPRAG_TAKE(scratch, problem->bodies + 1, mover);
     double largest = 0;
     r.scale = m.soft.scale;
-    if (!m.of) {
+    if (!movers) {
         r.momentum = r.relative = r.gap = INFINITY;
         return r;
     }
+    m.of = movers + 1;
     r.stiffness[0] = r.damping[0] = INFINITY;
     take_movers(&m);
     for (int b = 0; b < problem->bodies; b++) {

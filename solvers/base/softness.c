@@ -97,5 +97,5 @@ double sprag_row_unit(const sprag_row *row, const sprag_inverse of[2])
 double sprag_row_yield(const sprag_softness *s, const sprag_row *row, const sprag_inverse of[2])
 {
     const double unit = sprag_row_unit(row, of);
-    return unit > 0 ? fmax(row->compliance / s->step, s->share.row * unit) : INFINITY;
+    return unit > 0 ? sprag_larger(row->compliance / s->step, s->share.row * unit) : INFINITY;
 }

@@ -310,7 +310,9 @@ static double slip_of(const sprag_system *system, int point, const sprag_cone *c
 static void set_stiction(sprag_system *system, const sprag_problem *problem, sprag_scales *scales,
                          double *at_rest)
 {
-    sprag_system_place(system, system->start);
+    if (system->points > 0) {
+        sprag_system_place(system, system->start);
+    }
     for (int i = 0; i < system->points; i++) {
         const sprag_point *point = &system->point[i];
         for (int c = point->cone; c < point->cone + point->cones; c++) {

@@ -199,19 +199,3 @@ void sprag_point_impulses(sprag_system *system, double stiction, const double *b
 {
     all_points(system, stiction, bound);
 }
-
-double sprag_equation_impulse(const sprag_equation *equation, double rate)
-{
-    return clamp(-rate / equation->yield, equation->lo, equation->hi);
-}
-
-bool sprag_equation_yields(const sprag_equation *equation, double rate)
-{
-    double wanted = -rate / equation->yield;
-    return wanted >= equation->lo && wanted <= equation->hi && equation->lo < equation->hi;
-}
-
-double sprag_equation_slope(const sprag_equation *equation, double rate)
-{
-    return sprag_equation_yields(equation, rate) ? 1 / equation->yield : 0;
-}

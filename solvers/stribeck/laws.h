@@ -17,6 +17,7 @@
 
 #include <math.h>
 
+#include "linalg.h"
 #include "problem.h"
 #include "system.h"
 
@@ -133,13 +134,23 @@ void sprag_cone_stuck_slip(const sprag_cone *cone, double stiction, double bound
 double sprag_normal_impulse(const sprag_system *system, const sprag_point *point,
                             double normal_velocity, double *slope);
 
-double sprag_equation_impulse(const sprag_equation *equation, double rate);
+static inline double sprag_equation_impulse(const sprag_equation *equation, double rate)
+{
+    return clamp(-rate / equation->yield, equation->lo, equation->hi);
+}
 
 // Is it between its bounds, that is, does its impulse change with the rate?
-bool sprag_equation_yields(const sprag_equation *equation, double rate);
+static inline bool sprag_equation_yields(const sprag_equation *equation, double rate)
+{
+    double wanted = -rate / equation->yield;
+    return wanted >= equation->lo && wanted <= equation->hi && equation->lo < equation->hi;
+}
 
 // -d impulse / d rate, N s per m/s.
-double sprag_equation_slope(const sprag_equation *equation, double rate);
+static inline double sprag_equation_slope(const sprag_equation *equation, double rate)
+{
+    return sprag_equation_yields(equation, rate) ? 1 / equation->yield : 0;
+}
 
 // Impulse of point i at a relative velocity. bound: frozen normal impulses of all points, NULL:
 // coupled. G, if asked for, is -d impulse / d slip, dim x dim.

@@ -24,7 +24,7 @@ static inline __attribute__((always_inline)) void place_rows(double *restrict sl
                                                              const double (*J)[6], const double *v)
 {
     for (int i = 0; i < rows; i++) {
-        slip[i] += dot6(J[i], v);
+        slip[i] += product6(J[i], v);
     }
 }
 
@@ -47,7 +47,7 @@ static void velocities(const sprag_system *system, const double *v, double (*sli
         const sprag_row_stencil *stencil = &space->equation[e];
         for (int side = 0; side < 2; side++) {
             if (stencil->node[side] != SPRAG_NOWHERE) {
-                rate[e] += dot6(stencil->jacobian[side][0], v + 6 * stencil->node[side]);
+                rate[e] += product6(stencil->jacobian[side][0], v + 6 * stencil->node[side]);
             }
         }
     }
