@@ -66,7 +66,7 @@ double sprag_contact_yield(const sprag_softness *s, const sprag_contact *contact
                                      dot3(contact->arm[1], contact->arm[1])));
     double share = contact->softening;
     if (lever > 0) {
-        share *= fmin(1, SPRAG_SOFT_FALL * lever / s->fall);
+        share *= sprag_smaller(1, SPRAG_SOFT_FALL * lever / s->fall);
     }
     double soft = s->share.normal > 0
                       ? sprag_larger(s->share.normal * share, SPRAG_SOFT_LEAST) * unit(s, w)

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "linalg.h"
+
 // Relative to the speed scale of the step: stiction tolerance of contacts that slide. Larger: fewer
 // Newton updates, more creep below the Coulomb limit.
 #define SPRAG_STICTION_MOVING 1e-3
@@ -35,8 +37,8 @@ static inline sprag_stiction sprag_stiction_of(double scale, double moving, doub
 static inline double sprag_stiction_tolerance(const sprag_stiction *stiction, double surface,
                                               double slip, double fastest)
 {
-    double least = fmax(stiction->at_rest, SPRAG_STICTION_LEAST * fastest);
-    double own = fmin(fmax(SPRAG_STICTION_OWN * slip, least), stiction->moving);
+    double least = sprag_larger(stiction->at_rest, SPRAG_STICTION_LEAST * fastest);
+    double own = sprag_smaller(sprag_larger(SPRAG_STICTION_OWN * slip, least), stiction->moving);
     return surface > 0 ? surface : own;
 }
 

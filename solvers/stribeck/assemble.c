@@ -33,10 +33,10 @@ static void add_cone(sprag_system *system, sprag_point *point, const sprag_frict
     sprag_cone *cone = &system->cone[point->cone + point->cones++];
     double largest = f->coefficient[axis];
     if (axes == 2) {
-        largest = fmax(largest, f->coefficient[1]);
+        largest = sprag_larger(largest, f->coefficient[1]);
     }
-    if (isfinite(largest)) {
-        largest = fmin(largest, 1e100); // programs write DBL_MAX: leave room for the products
+    if (isfinite(largest)) { // programs write DBL_MAX: leave room for the products
+        largest = sprag_smaller(largest, 1e100);
     }
     system->convex &= f->force[axis] || isinf(largest);
     *cone = (sprag_cone){.first = first + axis,
@@ -47,7 +47,7 @@ static void add_cone(sprag_system *system, sprag_point *point, const sprag_frict
                          .of_stiction = per_length,
                          .force = f->force[axis]};
     for (int k = 0; k < axes; k++) {
-        cone->shape[k] = isinf(largest) ? 1 : fmin(1, f->coefficient[axis + k] / largest);
+        cone->shape[k] = isinf(largest) ? 1 : sprag_smaller(1, f->coefficient[axis + k] / largest);
         point->offset[first + axis + k] -= f->velocity[axis + k];
     }
 }
@@ -128,7 +128,7 @@ static void set_nodes(const assembly *assembly, const int body[2], int node[2], 
 // A contact or row between immovable bodies carries no force: its yield is infinite.
 static double yield_of(double compliance, double soft, double inverse_mass)
 {
-    return inverse_mass > 0 ? fmax(compliance, soft) : INFINITY;
+    return inverse_mass > 0 ? sprag_larger(compliance, soft) : INFINITY;
 }
 
 // Friction yields a little; under an infinite coefficient it is a bond that yields as much.
@@ -140,9 +140,10 @@ static void prepare_cones(sprag_system *system, const assembly *assembly, const 
         double w = inverse_mass_of(assembly, stencil->node, stencil->jacobian[0][cone->first],
                                    stencil->jacobian[1][cone->first]);
         double soft = assembly->soft.share.friction * w;
+        cone->inverse_mass = w;
         bool bond = isinf(cone->coefficient);
         cone->slip_yield =
-            bond ? yield_of(cone->slip_yield, soft, w) : fmax(cone->slip_yield, soft);
+            bond ? yield_of(cone->slip_yield, soft, w) : sprag_larger(cone->slip_yield, soft);
     }
 }
 
@@ -165,7 +166,7 @@ static void prepare_point(sprag_system *system, const assembly *assembly, int i,
     set_jacobian(stencil, turns, contact);
     set_nodes(assembly, contact->body, stencil->node, stencil->jacobian[0][0],
               stencil->jacobian[1][0], point->dim, point->offset);
-    double lever = fmax(norm3(contact->arm[0]), norm3(contact->arm[1]));
+    double lever = sprag_larger(norm3(contact->arm[0]), norm3(contact->arm[1]));
     double per_length = lever > 0 ? 1 / lever : 1;
     add_cones(system, point, &contact->slide, SPRAG_SLIDE, 1);
     if (turns) {
@@ -317,7 +318,7 @@ static void set_stiction(sprag_system *system, const sprag_problem *problem, spr
         const sprag_point *point = &system->point[i];
         for (int c = point->cone; c < point->cone + point->cones; c++) {
             system->cone[c].stiction = slip_of(system, i, &system->cone[c], &problem->contact[i]);
-            scales->fastest = fmax(scales->fastest, system->cone[c].stiction);
+            scales->fastest = sprag_larger(scales->fastest, system->cone[c].stiction);
         }
     }
     *at_rest = scales->stiction.at_rest;
@@ -330,7 +331,7 @@ static void set_stiction(sprag_system *system, const sprag_problem *problem, spr
                 sprag_stiction_tolerance(&scales->stiction, asked, *tolerance, scales->fastest);
             system->cone[c].linear = asked > 0;
         }
-        *at_rest = asked > 0 ? fmin(*at_rest, asked) : *at_rest;
+        *at_rest = asked > 0 ? sprag_smaller(*at_rest, asked) : *at_rest;
     }
 }
 

@@ -30,21 +30,18 @@ typedef struct iterate {
 // ---- the point of a law
 
 // 1/kg, a bound of the largest of all directions of a cone.
-static double inverse_mass_of(const iterate *s, int i, int first, int axes)
+static double inverse_mass_of(const iterate *s, int i, const sprag_cone *cone)
 {
     const sprag_space6 *space = s->system->chart;
-    const sprag_stencil *stencil = &space->point[i];
-    double most = 0, both = 0;
-    for (int k = 0; k < axes; k++) {
-        const double *a0 = stencil->jacobian[0][first + k], *a1 = stencil->jacobian[1][first + k];
-        most = fmax(most, sprag_space6_inverse_mass(space, stencil->node, a0, a1, a0, a1));
+    const sprag_stencil *at = &space->point[i];
+    if (cone->axes == 1) {
+        return cone->inverse_mass;
     }
-    if (axes == 2) {
-        both = sprag_space6_inverse_mass(
-            space, stencil->node, stencil->jacobian[0][first], stencil->jacobian[1][first],
-            stencil->jacobian[0][first + 1], stencil->jacobian[1][first + 1]);
-    }
-    return most + fabs(both);
+    const double *a0 = at->jacobian[0][cone->first], *a1 = at->jacobian[1][cone->first];
+    const double *b0 = at->jacobian[0][cone->first + 1], *b1 = at->jacobian[1][cone->first + 1];
+    const double other = sprag_space6_inverse_mass(space, at->node, b0, b1, b0, b1);
+    const double both = sprag_space6_inverse_mass(space, at->node, a0, a1, b0, b1);
+    return sprag_larger(cone->inverse_mass, other) + fabs(both);
 }
 
 // rho, m/s, at the point of a law: 1 = sum (a / (L + b rho))^2 + least / rho^2, or less at the knee
@@ -344,7 +341,7 @@ static void set_start(iterate *s)
     for (int i = 0; i < system->points; i++) {
         const sprag_point *point = &system->point[i];
         for (int c = point->cone; c < point->cone + point->cones; c++) {
-            s->inverse_mass[c] = inverse_mass_of(s, i, system->cone[c].first, system->cone[c].axes);
+            s->inverse_mass[c] = inverse_mass_of(s, i, &system->cone[c]);
         }
     }
     sprag_system_place(system, s->v);

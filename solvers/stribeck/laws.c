@@ -54,7 +54,7 @@ void sprag_cone_stuck_slip(const sprag_cone *cone, double stiction, double bound
         share[k] = cone->shape[k] > 0 ? impulse[k] / (largest * cone->shape[k]) : 0;
         square += share[k] * share[k];
     }
-    const double stuck = fmin(square, STRIBECK_STUCK * STRIBECK_STUCK);
+    const double stuck = sprag_smaller(square, STRIBECK_STUCK * STRIBECK_STUCK);
     const double s = sqrt(square > 0 ? stuck / (square * (1 - stuck)) : 0);
     const double tolerance = sprag_cone_slip_at_bound(cone, stiction, largest);
     for (int k = 0; k < cone->axes; k++) {

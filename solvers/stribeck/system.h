@@ -29,6 +29,7 @@ typedef struct sprag_cone {
                         // where it holds (hold in assemble.c)
     double stiction;    // m/s, lower bound of the stiction tolerance (set_stiction in assemble.c)
     bool force;         // coefficient is a force: the normal impulse does not bound friction
+    double inverse_mass; // 1/kg, of its first axis, between bodies
     bool quadratic;     // the profile of arXiv 1909.05700, eq. 9, instead of the smooth one
     double softening;   // of the quadratic profile at rest, relative to the stiction tolerance
 } sprag_cone;
