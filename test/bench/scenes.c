@@ -10,7 +10,8 @@
 //   depth, slip, cone, gap, creep: ours (stock's); mean depth (m) of contacts, root mean square
 //   slip
 //           (m/s) of contacts that stick, friction beyond the cone (weights), largest error of a
-//           joint (m), mean speed of bodies that should rest (m/s)
+//           joint (m; mean over the steps, as that of a single one is chance), mean speed of bodies
+//           that should rest (m/s)
 //   residual   of our contact solves, mean and largest of the steps (residual.h, relative)
 #include <math.h>
 #include <stdio.h>
@@ -77,6 +78,7 @@ typedef struct side {
     bench_scene of;
     double sum, longest; // us
     double creep;        // m/s, sum over steps of the mean over bodies
+    double gap;          // m, sum over steps of the largest of all joints
     residue residue;
     double residual, worst; // of the contact solves: sum over steps, largest
 } side;
@@ -150,6 +152,7 @@ static void step(side *s, const entry *e, bool counts, bool watched, double weig
         s->longest = fmax(s->longest, bench_stepper_us);
     }
     s->creep += counts ? middle_speed(&s->of.scene) : 0;
+    s->gap += counts ? joint_error(&s->of.scene) : 0;
     sprag_world_statistics of = {.struct_size = sizeof of};
     if (counts && sprag_world_stats(s->of.scene.world, &of)) {
         s->residual += of.residual;
@@ -200,7 +203,7 @@ static figures measure(const entry *e, int seed, const char *ours)
         f.depth[i] = r->contacts ? r->depth / (double)r->contacts : 0;
         f.slip[i] = residue_root_mean(r->slip, r->held);
         f.cone[i] = residue_root_mean(r->cone, (double)r->loaded);
-        f.gap[i] = joint_error(&sides[i].of.scene);
+        f.gap[i] = sides[i].gap / (double)(steps - first);
         f.creep[i] = e->rests ? sides[i].creep / (double)(steps - first) : NAN;
         sprag_scene_close(&sides[i].of.scene);
     }
