@@ -1,6 +1,6 @@
-// Mechanisms: bodies held together by rows without bounds. Their rows are not swept one by one. A
-// mechanism moves as one thing: an impulse at one of its contacts changes the velocities at all of
-// them, by
+// Mechanisms: bodies held together by rows without bounds, or far from these. Their rows are not
+// swept one by one. A mechanism moves as one thing: an impulse at one of its contacts changes the
+// velocities at all of them, by
 //
 //     J A^-1 J',   A = M + sum Jr' Jr / yield
 //
@@ -76,6 +76,9 @@ bool mechanisms_find(sweeps *s, sprag_scratch *scratch);
 
 // Does a row of the problem hold a wide mechanism?
 bool mechanisms_hold_wide(const sweeps *s, int row);
+
+// Do the motors that hold mechanisms stay within their bounds?
+bool mechanisms_keep_bounds(const sweeps *s, const sprag_solution *solution);
 
 // The port of a contact or row at node[0] and node[1] (-1: not in a mechanism), which must belong
 // to one mechanism. Returns its index.

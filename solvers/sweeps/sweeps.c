@@ -577,17 +577,25 @@ static sprag_result solve(sweeps *s, const sprag_sweeps_options *options, sprag_
     return result;
 }
 
-// Masses of a mechanism may be so far apart that its matrix has no factors in double, or useless
-// ones. A row alone always has an inverse: then all rows are swept.
+// Motors that leave their bounds are swept in a second solve. Masses of a mechanism may be so far
+// apart that its matrix has no factors in double, or useless ones. A row alone always has an
+// inverse: then all rows are swept.
 sprag_result sprag_sweeps_solve(const sprag_problem *problem, const sprag_sweeps_options *options,
                                 sprag_scratch *scratch, sprag_solution *solution,
                                 sprag_stats *stats)
 {
     sweeps s = {.problem = problem};
-    sprag_result result = solve(&s, options, scratch, solution, stats);
+    sprag_sweeps_options left = *options;
+    const double before = stats->sweep_work;
+    sprag_result result = solve(&s, &left, scratch, solution, stats);
+    if (result == SPRAG_OK && !mechanisms_keep_bounds(&s, solution)) {
+        s = (sweeps){.problem = problem, .without_motors = true};
+        left.most_work = options->most_work - (stats->sweep_work - before);
+        result = solve(&s, &left, scratch, solution, stats);
+    }
     if (result != SPRAG_OK && result != SPRAG_NO_MEMORY && s.mechanisms->count > 0) {
         s = (sweeps){.problem = problem, .without_mechanisms = true};
-        result = solve(&s, options, scratch, solution, stats);
+        result = solve(&s, &left, scratch, solution, stats);
     }
     return result;
 }

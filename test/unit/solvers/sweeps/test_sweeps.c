@@ -86,6 +86,30 @@ START_TEST(a_motor_within_its_bound_has_its_speed)
 }
 END_TEST
 
+// The motor moves with its bodies as joints do, and so converges however light what carries it is.
+START_TEST(a_motor_stands_on_a_light_foot)
+{
+    open_scene(&s);
+    add_cube(&s, 0.01);
+    add_cube(&s, 10);
+    fall(&s);
+    add_ground(&s, 0, 0.5);
+    sprag_row *motor = add_row(&s, 0, 1);
+    motor->jacobian[0][2] = 1;
+    motor->jacobian[1][2] = -1;
+    motor->lo = -1000;
+    motor->hi = 1000;
+    ck_assert_int_eq(solve(20, 0), SPRAG_OK);
+    ck_assert_double_eq_tol(s.contact_force[0][0], 10.01 * G,
+                            10.01 * G * 5e-3); // less the softness
+    ck_assert_double_eq_tol(s.velocity[1][2], s.velocity[0][2], 1e-7);
+    motor->lo = -50; // it yields
+    ck_assert_int_eq(solve(5000, 1e-13), SPRAG_OK);
+    ck_assert_double_eq_tol(s.row_force[0], -50, 1e-9);
+    ck_assert_double_eq_tol(s.velocity[1][2], STEP * (50 / 10.0 - G), 1e-9);
+}
+END_TEST
+
 // ---- heaps
 
 // Cubes with random contacts of every kind that can be batched.
@@ -553,6 +577,7 @@ int main(void)
     ADD_TESTS_WITH(
         suite, "all", NULL, free_scratch, {a_cube_on_its_corners_is_carried, 1},
         {a_pushed_cube_slides_above_its_cone, 4}, {a_motor_within_its_bound_has_its_speed, 1},
+        {a_motor_stands_on_a_light_foot, 1},
         {momentum_and_cones_hold_after_any_number_of_sweeps, 20}, {many_sweeps_solve_a_heap, 5},
         {one_body_may_have_hundreds_of_contacts, 1}, {joints_hold_after_any_number_of_sweeps, 16},
         {many_sweeps_solve_mechanisms, 8}, {rows_that_move_nothing_have_no_force, 2},
