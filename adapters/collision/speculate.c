@@ -38,12 +38,12 @@ static const double sunk = 1e-4;
 
 // A side of a pair on its way.
 typedef struct flyer {
-    ode_geom side;         // at the time of the last look
-    sprag_motion motion;   // of its body, when the step starts
-    sprag_carried carried; // its shape, on that
-    double spin, far;      // rad/s; m, from the body's centre; 0: a ball about it
-    double speed;          // m/s, of its fastest point
-    double size;           // m, half of its shortest extent
+    const ode_geom *start;         // the side, when the step starts
+    ode_geom side;                 // at another time
+    double centre[3], velocity[6]; // m; m/s, rad/s: of its body, when the step starts
+    double spin, far;              // rad/s; m, from the body's centre; 0: a ball about it
+    double speed;                  // m/s, of its fastest point
+    double size;                   // m, half of its shortest extent
     bool moves;
 } flyer;
 
@@ -61,17 +61,15 @@ static void set_flyer(flyer *f, const ode_geom *side, const double *velocity)
 {
     static const sprag_pose own = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     double bounds[6], extent[2];
-    *f = (flyer){.side = *side, .carried = {.shape = &side->shape, .mount = side->pose}};
+    *f = (flyer){.start = side, .side = *side, .moves = velocity};
     sprag_shape_bounds(&side->shape, &own, bounds);
     sprag_box_sides(bounds, extent);
     f->size = extent[0] / 2;
-    f->moves = velocity;
     if (f->moves) {
-        double *off = f->carried.mount.position;
-        memcpy(f->motion.velocity, velocity, sizeof f->motion.velocity);
-        sprag_ode_read_pose(side->body, &f->motion.pose);
-        sprag_pose_in(&f->motion.pose, &side->pose, &f->carried.mount);
-        f->carried.motion = &f->motion;
+        double off[3];
+        memcpy(f->velocity, velocity, sizeof f->velocity);
+        memcpy(f->centre, dBodyGetPosition(side->body), sizeof f->centre);
+        subtract3(side->pose.position, f->centre, off);
         const bool centred = side->shape.kind == SPRAG_SPHERE && dot3(off, off) == 0;
         f->far = centred ? 0 : norm3(off) + sprag_box_farthest(bounds, own.position);
         f->spin = norm3(velocity + 3);
@@ -79,10 +77,22 @@ static void set_flyer(flyer *f, const ode_geom *side, const double *velocity)
     }
 }
 
-// Takes the side to the time t (s).
+// The side at the time t (s).
 static const ode_geom *side_at(flyer *f, double t)
 {
-    sprag_carried_at(&f->carried, t, &f->side.pose);
+    const sprag_pose *start = &f->start->pose;
+    sprag_pose *pose = &f->side.pose;
+    double turn[3], R[9], off[3];
+    if (t == 0 || !f->moves) {
+        return f->start;
+    }
+    scale3(f->far > 0 ? t : 0, f->velocity + 3, turn);
+    sprag_exponential(turn, R);
+    mul33_33(R, start->rotation, pose->rotation);
+    subtract3(start->position, f->centre, off);
+    mul33(R, off, pose->position);
+    add_scaled(pose->position, 1, f->centre, 3);
+    add_scaled(pose->position, t, f->velocity, 3);
     return &f->side;
 }
 
@@ -100,7 +110,7 @@ static bool gap_at(flyer *const f[2], double t, double reach, double margin, spr
 static double closing(flyer *const f[2], const double *normal)
 {
     double between[3];
-    subtract3(f[1]->motion.velocity, f[0]->motion.velocity, between);
+    subtract3(f[1]->velocity, f[0]->velocity, between);
     return (normal ? dot3(normal, between) : norm3(between)) + f[0]->spin * f[0]->far +
            f[1]->spin * f[1]->far;
 }
@@ -157,11 +167,11 @@ static void set_touch(ode_touch *to, flyer *const f[2], double t, const double n
     to->left = distance < -touching && distance > -sunk * size ? distance + sunk * size : distance;
     memcpy(to->normal, normal, sizeof to->normal);
     for (int side = 0; side < 2; side++) {
-        const double *v = f[side]->motion.velocity;
+        const double *v = f[side]->velocity;
         double *lever = to->lever[side], turning[3];
         memcpy(lever, point[side], sizeof to->lever[side]);
         if (f[side]->moves) {
-            subtract3(lever, f[side]->motion.pose.position, lever);
+            subtract3(lever, f[side]->centre, lever);
             add_scaled(lever, -t, v, 3);
             cross3(v + 3, lever, turning);
             to->left += (side ? 1 : -1) * t * (dot3(normal, v) + dot3(normal, turning));
@@ -252,7 +262,7 @@ static const dContactGeom *write(const question *q, const ode_touch *touch)
     memcpy(to->pos, touch->lever[0], sizeof touch->lever[0]);
     memcpy(to->normal, touch->normal, sizeof touch->normal);
     if (first->moves) {
-        add_scaled(to->pos, 1, first->motion.pose.position, 3);
+        add_scaled(to->pos, 1, first->centre, 3);
     }
     return to;
 }
