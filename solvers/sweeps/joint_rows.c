@@ -29,6 +29,16 @@ void joint_rows_set(sweeps *s)
     }
 }
 
+double sweeps_row_yield(const sweeps *s, const sprag_row *row)
+{
+    sprag_inverse inverse[2];
+    for (int side = 0; side < 2; side++) {
+        const int node = node_of(s, row->body[side]);
+        inverse[side] = (sprag_inverse){s->mass[node][0], s->inverse[node]};
+    }
+    return sprag_row_yield(&s->soft, row, inverse);
+}
+
 // Adds a times J' of a swept row to a vector over the nodes of its mechanism.
 static void add_transposed(const sweeps *s, const batch_row *row, double a, double *to)
 {

@@ -300,16 +300,6 @@ double sweeps_row_rate(const sweeps *s, const batch_row *row, const batch_veloci
     return rate;
 }
 
-double sweeps_row_yield(const sweeps *s, const sprag_row *row)
-{
-    sprag_inverse inverse[2];
-    for (int side = 0; side < 2; side++) {
-        const int node = node_of(s, row->body[side]);
-        inverse[side] = (sprag_inverse){s->mass[node][0], s->inverse[node]};
-    }
-    return sprag_row_yield(&s->soft, row, inverse);
-}
-
 // After mechanisms_factor.
 static void set_row_yield(sweeps *s, batch_row *row)
 {

@@ -48,7 +48,7 @@ static inline int node_of(const sweeps *s, int body)
     return body == SPRAG_STATIC ? s->nodes : s->node_of[body];
 }
 
-// sweeps.c: sprag_row_yield.
+// joint_rows.c: sprag_row_yield.
 double sweeps_row_yield(const sweeps *s, const sprag_row *row);
 
 // sweeps.c: sets a row whose offset is set, and its impulse (N s).
