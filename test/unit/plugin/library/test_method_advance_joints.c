@@ -256,13 +256,15 @@ static void add_track(scene *s, double height, dJointID *hinge)
     hinge[0] = hinge_between(s, link[0], link[TRACK - 1], closed[0], height + closed[1]);
 }
 
+// Whether the fast ones stall for a frame is chance: of 40 speeds that differ by 1e-7, 7 do so for
+// 0.015 s, or 6 for up to 0.03 s with joints that differ by rounding.
 static const struct {
     double step, speed, torque; // s, rad/s, N m, of the wheel that drives
     double gap, stalled;        // m, s, at most
 } drives[] = {{0.01, 5, 20, 0.004, 1e-4},
               {1 / 60.0, 5, 20, 0.004, 1e-4},
-              {0.015, 7, 30, 0.01, 0.01},
-              {0.015, 12, 40, 0.01, 0.01}};
+              {0.015, 7, 30, 0.01, 0.035},
+              {0.015, 12, 40, 0.01, 0.035}};
 
 START_TEST(track_stays_together)
 {
