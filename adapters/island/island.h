@@ -78,6 +78,7 @@ typedef struct ode_stiffened_body ode_stiffened_body;
 typedef struct ode_stiffened_distance ode_stiffened_distance;
 typedef struct ode_loaded_joint ode_loaded_joint;
 typedef struct ode_load ode_load;
+typedef struct ode_turn ode_turn;
 typedef struct ode_part ode_part;
 
 // A body that spins fast about a principal axis (spin_step.c).
@@ -104,7 +105,10 @@ typedef struct ode_problem {
     int *rows_of;            // of each joint of the island: rows that stock would have solved
     sprag_memory memory;     // of the island's last solves
     bool wants_feedback;     // a joint with rows has a dJointFeedback
+    bool drives;             // a row of a joint does
     double (*force)[6];      // N, N m, accumulators of each body before the pull; NULL: not read
+    double fastest_turn;     // rad^2/s^2, of the bodies before the step
+    double slowest_cap;      // rad/s, least of their greatest angular velocities
     ode_spin *spin;          // bodies that spin fast, in the order of the island
     int spins;
     ode_stiffened_body *stiffened_body; // in the order of the island
@@ -114,8 +118,10 @@ typedef struct ode_problem {
     int joint_rows;           // rows of joints: those of stiffened distances are behind them
     int distances;            // joints that hold a distance; each has room for two more rows
     ode_load *load;           // of each body; NULL: not known
+    ode_turn *turn;           // of each body
     ode_loaded_joint *loaded; // all joints, by rows
     int loadeds;
+    bool loops;           // joints form one
     int *group;           // of the world and each body, see sprag_ode_group()
     ode_part *part;       // the world's, and one of each body; NULL: no joint makes any
     bool arcs;            // joints look ahead, whether the island is under load or not
@@ -231,7 +237,7 @@ bool sprag_ode_fly(dBodyID id, const sprag_body *body, dReal step);
 // Returns their number. Out of memory: the scratch has failed.
 int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch);
 
-// ---- loads (load_stiffness.c, load_opened.c)
+// ---- loads (load_stiffness.c, load_joints.c, load_opened.c)
 
 // Adds inertia to bodies under load, changes their free velocities accordingly, and lets the rows
 // of their island's joints look ahead in the first solve of a step. Out of memory: the scratch has

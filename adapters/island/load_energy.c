@@ -29,6 +29,7 @@
 #include "island_constants.h"
 #include "linalg.h"
 #include "loads.h"
+#include "vectors3.h"
 
 // J, of all bodies and distances under load.
 typedef struct account {
@@ -62,38 +63,58 @@ static double work(const ode_problem *pulled, const int body[2], const double wr
 }
 
 // The momentum that a body has won beyond that of its free motion is by rows, contacts, and A: with
-// its velocity in the middle of the step, that is their work. Sets `stored` of a body under load to
-// the room of its account; of: NULL for others.
-static void add_body(account *sum, const ode_problem *pulled, int body, ode_stiffened_body *of)
+// its velocity in the middle of the step, that is their work. The part by A is added later.
+SPRAG_VECTORS
+static void add_bodies(account *sum, const ode_problem *pulled)
 {
-    const sprag_body *b = &pulled->body[body];
-    const double *before = b->velocity, *after = pulled->solution.velocity[body];
-    const double *free = of ? of->free : b->free_velocity + 3;
-    double turn[3], won[3], momentum[3]; // turn: in the middle of the step
-    for (int k = 0; k < 3; k++) {
-        turn[k] = 0.5 * (before[3 + k] + after[3 + k]);
-        won[k] = after[3 + k] - free[k];
+    vector3 won = {0}, energy = {0};
+    for (int i = 0; i < pulled->problem.bodies; i++) {
+        const sprag_body *body = &pulled->body[i];
+        const double *before = body->velocity, *after = pulled->solution.velocity[i],
+                     *free = body->free_velocity, *I = body->inertia;
+        const vector3 from = CONST_VECTOR3(free);
+        vector3 turn, free_turn;
+        load_last3(&turn, after);
+        load_last3(&free_turn, free);
+        const vector3 gained = turn - free_turn;
+        turn += CONST_VECTOR3(before + 3);
+        won += 0.5 * (body->mass * (CONST_VECTOR3(before) + CONST_VECTOR3(after)) *
+                          (CONST_VECTOR3(after) - from) +
+                      (turn[0] * CONST_VECTOR3(I) + turn[1] * CONST_VECTOR3(I + 3) +
+                       turn[2] * CONST_VECTOR3(I + 6)) *
+                          gained);
+        energy += 0.5 * body->mass * from * from;
+        sum->pushed |= !(body->mass > 0);
     }
-    mul33(b->inertia, won, momentum);
-    double turned = dot3(turn, momentum);
-    if (of) {
-        mul33(of->added, turn, momentum);
-        turned -= dot3(won, momentum);
-        sum->driven += dot3(of->target, momentum) - dot3(of->common, momentum);
+    sum->won = sum3(&won);
+    sum->energy = sum3(&energy);
+}
+
+// The impulse A (u - w) of a body under load, by the turn in the middle of the step. Sets `stored`
+// to the room of its account.
+SPRAG_VECTORS
+static void add_stiffened_bodies(account *sum, const ode_problem *pulled)
+{
+    vector3 won = {0}, driven = {0};
+    for (int i = 0; i < pulled->stiffened_bodies; i++) {
+        ode_stiffened_body *of = &pulled->stiffened_body[i];
+        const double *before = pulled->body[of->body].velocity,
+                     *after = pulled->solution.velocity[of->body], *A = of->added;
+        vector3 turn;
+        load_last3(&turn, after);
+        const vector3 left = CONST_VECTOR3(of->target) - turn;
+        turn = 0.5 * (turn + CONST_VECTOR3(before + 3));
+        const vector3 momentum = turn[0] * CONST_VECTOR3(A) + turn[1] * CONST_VECTOR3(A + 3) +
+                                 turn[2] * CONST_VECTOR3(A + 6),
+                      room = turn * momentum;
+        won += left * momentum;
+        driven += (CONST_VECTOR3(of->target) - CONST_VECTOR3(of->common)) * momentum;
         sum->before += of->stored;
-        of->stored = dot3(turn, momentum);
+        of->stored = sum3(&room);
         sum->room += of->stored;
     }
-    if (b->mass > 0) {
-        const double *from = b->free_velocity;
-        const double moved = (before[0] + after[0]) * (after[0] - from[0]) +
-                             (before[1] + after[1]) * (after[1] - from[1]) +
-                             (before[2] + after[2]) * (after[2] - from[2]);
-        sum->won += 0.5 * b->mass * moved + turned;
-    } else {
-        sum->pushed = true;
-    }
-    sum->energy += 0.5 * b->mass * dot3(b->free_velocity, b->free_velocity);
+    sum->won += sum3(&won);
+    sum->driven += sum3(&driven);
 }
 
 // J, of a stop's own account.
@@ -117,25 +138,39 @@ static stop_account account_of_stop(const ode_problem *pulled, int i)
     return (stop_account){spent, kept, fmax(0, whole * left - kept)};
 }
 
+// By four sums, of which none waits for another.
+SPRAG_VECTORS
+static double dot(int n, const double *a, const double *b)
+{
+    sprag_four sum = {0};
+    double rest = 0;
+    int i = 0;
+    for (; i + 4 <= n; i += 4) {
+        sum += *(const sprag_four *)(a + i) * *(const sprag_four *)(b + i);
+    }
+    for (; i < n; i++) {
+        rest += a[i] * b[i];
+    }
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]) + rest;
+}
+
 // The work of motors, and of what the program moves, is their own.
 static void add_rows(account *sum, const ode_problem *pulled)
 {
-    const double step = pulled->problem.step;
-    double won = sum->won, driven = sum->driven;
-    for (int i = 0; i < pulled->problem.rows; i++) {
+    const double step = pulled->problem.step, *force = pulled->solution.row_force;
+    double driven = dot(pulled->problem.rows, force, pulled->ahead), won = 0;
+    for (int i = 0; i < pulled->problem.rows && (sum->pushed || pulled->drives); i++) {
         const sprag_row *row = &pulled->row[i];
         const double(*J)[6] = (const double(*)[6])row->jacobian;
-        const double impulse = step * pulled->solution.row_force[i];
         if (row->drives) {
-            won -= impulse * work(pulled, row->body, J, false);
-            continue;
-        }
-        driven += 0.5 * impulse * pulled->ahead[i];
-        if (sum->pushed && (is_pushed(pulled, row->body[0]) || is_pushed(pulled, row->body[1]))) {
-            won += impulse * work(pulled, row->body, J, true);
+            won -= force[i] * work(pulled, row->body, J, false);
+            driven -= force[i] * pulled->ahead[i];
+        } else if (is_pushed(pulled, row->body[0]) || is_pushed(pulled, row->body[1])) {
+            won += force[i] * work(pulled, row->body, J, true);
         }
     }
-    sum->won = won, sum->driven = driven;
+    sum->won += step * won;
+    sum->driven += 0.5 * step * driven;
 }
 
 // The program does the work of mending what it has opened; a stop's account pays for what the stop
@@ -233,12 +268,8 @@ bool sprag_ode_charge_loads(ode_problem *pulled)
         }
         return true;
     }
-    for (int i = 0, at = 0; i < pulled->problem.bodies; i++) {
-        ode_stiffened_body *of = &pulled->stiffened_body[at];
-        const bool loaded = at < pulled->stiffened_bodies && of->body == i;
-        add_body(&sum, pulled, i, loaded ? of : NULL);
-        at += loaded;
-    }
+    add_bodies(&sum, pulled);
+    add_stiffened_bodies(&sum, pulled);
     add_rows(&sum, pulled);
     add_contacts(&sum, pulled);
     if (pulled->mends) {

@@ -7,15 +7,21 @@
 #include "linalg.h"
 #include "loads.h"
 #include "symmetric3.h"
+#include "vectors3.h"
 
-// Takes out what turns the part. The torque t turns forces along a line, of which s is the sum of
-// f.r, by the angle t / s, and their moment by half of that.
-static void turn_back(ode_load *of)
+// The symmetric part of the sum of r f' (xx, yy, zz, xy, xz, yz): K is its trace less it. Without
+// what turns the part: the torque t turns forces along a line, of which s is the sum of f.r, by the
+// angle t / s, and their moment by half of that.
+INLINE void find_moment(const ode_load *of, double m[6])
 {
-    double *m = of->moment;
-    const double *t = of->torque, s = m[0] + m[1] + m[2];
+    const double *u = of->moment[0], *v = of->moment[1], *w = of->moment[2], *t = of->torque;
+    const double s = u[0] + v[1] + w[2];
+    m[0] = u[0], m[1] = v[1], m[2] = w[2];
+    m[3] = 0.5 * (u[1] + v[0]), m[4] = 0.5 * (u[2] + w[0]), m[5] = 0.5 * (v[2] + w[1]);
     if (s > 0) {
-        const double k = s / (s * s + dot3(t, t)), x = k * t[0], y = k * t[1], z = k * t[2];
+        double x = t[0] + v[2] - w[1], y = t[1] + w[0] - u[2], z = t[2] + u[1] - v[0];
+        const double k = s / (s * s + x * x + y * y + z * z);
+        x *= k, y *= k, z *= k;
         const double xx = y * m[4] - z * m[3], yy = z * m[3] - x * m[5], zz = x * m[5] - y * m[4];
         const double xy = y * m[5] - z * m[1] + z * m[0] - x * m[4];
         const double xz = y * m[2] - z * m[5] + x * m[3] - y * m[0];
@@ -27,7 +33,7 @@ static void turn_back(ode_load *of)
 
 // Sets square K - I of a part, as one of the matrices of sprag_positive_parts(). false: it has no
 // positive part.
-static bool find_excess(const double *I, const double *moment, double square, double *to, int apart)
+INLINE bool find_excess(const double *I, const double *moment, double square, double *to, int apart)
 {
     const double xx = square * (moment[1] + moment[2]) - I[0],
                  yy = square * (moment[0] + moment[2]) - I[4],
@@ -43,6 +49,7 @@ static bool find_excess(const double *I, const double *moment, double square, do
 }
 
 // Finds it for the bodies whose parts are under load, and lists these. Returns their number.
+SPRAG_VECTORS
 static int find_all(ode_problem *pulled, double *excess, int apart)
 {
     const double step = pulled->problem.step;
@@ -50,14 +57,12 @@ static int find_all(ode_problem *pulled, double *excess, int apart)
     for (int i = 0; i < pulled->problem.bodies; i++) {
         const int first = sprag_ode_part(pulled, i);
         if (first >= 0 && pulled->load[first].known && pulled->body[i].mass > 0) {
-            ode_load *of = &pulled->load[first];
-            if (first == i) {
-                turn_back(of);
-            }
+            double moment[6];
+            find_moment(&pulled->load[first], moment);
             const double *I =
                 pulled->part ? pulled->part[first + 1].inertia : pulled->body[i].inertia;
             pulled->stiffened_body[count].body = i;
-            count += find_excess(I, of->moment, step * step, excess + count, apart);
+            count += find_excess(I, moment, step * step, excess + count, apart);
         }
     }
     return count;
@@ -104,19 +109,22 @@ void sprag_ode_stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_st
         const int at = pulled->stiffened_body[i].body;
         sprag_body *body = &pulled->body[at];
         ode_stiffened_body *to = &pulled->stiffened_body[pulled->stiffened_bodies];
-        double added, share = 1;
+        double share = 1;
         if (pulled->part) {
             share = (body->inertia[0] + body->inertia[4] + body->inertia[8]) /
                     pulled->part[sprag_ode_part(pulled, at) + 1].trace;
         }
         if (add_inertia(body, excess + i, apart, share, to)) {
             to->body = at;
-            sprag_ode_warm_start_added(warm_start, pulled->island.body[at], &run, &added,
+            sprag_ode_warm_start_added(warm_start, pulled->island.body[at], &run, &to->kept,
                                        &to->stored, &to->share);
-            added = pulled->solve == ODE_WON ? 0 : added;
-            to->kept = to->share * sqrt(sqrt(added / to->trace));
             pulled->stiffened_bodies++;
         }
+    }
+    for (int i = 0; i < pulled->stiffened_bodies; i++) {
+        ode_stiffened_body *to = &pulled->stiffened_body[i];
+        const double before = pulled->solve == ODE_WON ? 0 : to->kept;
+        to->kept = to->share * sqrt(sqrt(before / to->trace));
     }
 }
 
@@ -126,7 +134,7 @@ void sprag_ode_stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_st
 typedef struct common_turn {
     double inertia[9];  // kg m^2, of A
     double momentum[3]; // N m s, that A has
-    double turn[3];     // kg m^2 rad/s, by the traces of A; at last rad/s, the common turn
+    double turn[4];     // kg m^2 rad/s, by the traces of A; at last rad/s, the common turn
 } common_turn;
 
 static void sum_up_groups(const ode_problem *pulled, common_turn *sum)
@@ -164,27 +172,46 @@ static void find_common_turn(common_turn *of)
     memcpy(of->turn, w, sizeof w);
 }
 
-static void pull_body_to_target(sprag_body *body, ode_stiffened_body *of, const double common[3])
+// The columns of the inverse of a matrix are the cross products of its rows, by the determinant.
+SPRAG_VECTORS
+static void pull_bodies_to_targets(ode_problem *pulled, const common_turn *sum)
 {
-    double part[3], pull[3], *free = body->free_velocity + 3;
-    for (int k = 0; k < 3; k++) {
-        of->common[k] = (1 - of->kept) * common[k];
-        of->target[k] = of->common[k] + of->kept * body->velocity[3 + k];
-    }
-    subtract3(of->target, free, part);
-    mul33(of->added, part, pull);
-    if (solve33(body->inertia, pull, part)) {
-        add_scaled(free, 1, part, 3);
-    } else {
-        add_scaled(body->inertia, -1, of->added, 9);
-        memset(of->added, 0, sizeof of->added);
-        of->trace = 0;
+    for (int i = 0; i < pulled->stiffened_bodies; i++) {
+        ode_stiffened_body *of = &pulled->stiffened_body[i];
+        sprag_body *body = &pulled->body[of->body];
+        const int group = sum ? sprag_ode_group(pulled, of->body) : 0;
+        double *free = body->free_velocity + 3;
+        vector3 x = CONST_VECTOR3(body->inertia), y = CONST_VECTOR3(body->inertia + 3),
+                z = CONST_VECTOR3(body->inertia + 6), common = {0}, now, xy, yz, zx;
+        if (group > 0) {
+            common = (1 - of->kept) * CONST_VECTOR3(sum[group].turn);
+        }
+        load_last3(&now, body->free_velocity);
+        const vector3 target = common + of->kept * CONST_VECTOR3(body->velocity + 3),
+                      part = target - now,
+                      pull = part[0] * CONST_VECTOR3(of->added) +
+                             part[1] * CONST_VECTOR3(of->added + 3) +
+                             part[2] * CONST_VECTOR3(of->added + 6);
+        VECTOR3(of->common) = common;
+        VECTOR3(of->target) = target;
+        cross_vectors3(&yz, &y, &z);
+        cross_vectors3(&zx, &z, &x);
+        cross_vectors3(&xy, &x, &y);
+        x *= yz;
+        const double det = sum3(&x);
+        if (fabs(det) > 0 && isfinite(det)) {
+            now += (pull[0] * yz + pull[1] * zx + pull[2] * xy) * (1 / det);
+            store3(free, &now);
+        } else {
+            add_scaled(body->inertia, -1, of->added, 9);
+            memset(of->added, 0, sizeof of->added);
+            of->trace = 0;
+        }
     }
 }
 
 void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch)
 {
-    static const double none[3];
     bool any = false;
     for (int i = 0; i < pulled->stiffened_bodies && pulled->solve != ODE_WON && !any; i++) {
         any = sprag_ode_group(pulled, pulled->stiffened_body[i].body) > 0;
@@ -196,9 +223,5 @@ void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch)
             find_common_turn(&sum[i]);
         }
     }
-    for (int i = 0; i < pulled->stiffened_bodies; i++) {
-        ode_stiffened_body *of = &pulled->stiffened_body[i];
-        const int group = sum ? sprag_ode_group(pulled, of->body) : 0;
-        pull_body_to_target(&pulled->body[of->body], of, group > 0 ? sum[group].turn : none);
-    }
+    pull_bodies_to_targets(pulled, sum);
 }

@@ -10,11 +10,18 @@
 #include "island_constants.h"
 #include "linalg.h"
 #include "loads.h"
+#include "vectors3.h"
 
 // A row's bias times the step, without its look ahead, m or rad.
 static double mends(const ode_problem *pulled, int row)
 {
     return pulled->problem.step * (pulled->row[row].bias - pulled->ahead[row]);
+}
+
+// Is a row of the joint one without a linear part? No: it is not one of its rows.
+static bool turns(const ode_loaded_joint *joint, int row)
+{
+    return joint->turning >> (row - joint->first) & 1;
 }
 
 // The ERP of the rows that hold.
@@ -81,14 +88,13 @@ static double own_way(const ode_problem *pulled, const ode_loaded_joint *joint)
 // m^2, no more than its square, and known at once.
 static double least_own_way(const ode_problem *pulled, const ode_loaded_joint *joint)
 {
-    const double step = pulled->problem.step, square = step * step;
-    double sum = square * load_least_way * load_least_way;
+    const double step = pulled->problem.step;
+    double sum = step * step * load_least_way * load_least_way;
     for (int side = 0; side < 2; side++) {
         const int body = joint->row->body[side];
         if (body != SPRAG_STATIC) {
-            const double *w = turn_of(pulled, body), *r = joint->lever[side];
-            const double turned = square * dot3(w, w);
-            sum += turned * turned * dot3(r, r);
+            const double *r = joint->lever[side], square = pulled->turn[body].square;
+            sum += square * square * dot3(r, r);
         }
     }
     return sum;
@@ -99,8 +105,8 @@ static double least_own_way(const ode_problem *pulled, const ode_loaded_joint *j
 static double own_turn(const ode_problem *pulled, const ode_loaded_joint *joint, bool stop)
 {
     double square = 0;
-    for (int i = joint->turn; i < joint->turn_end; i++) {
-        if (sprag_ode_turns(&pulled->row[i]) && sprag_row_holds(&pulled->row[i])) {
+    for (int i = joint->first; i < joint->end; i++) {
+        if (turns(joint, i) && sprag_row_holds(&pulled->row[i])) {
             square += pulled->mending[i].before * pulled->mending[i].before;
         }
     }
@@ -118,16 +124,19 @@ static double own_turn(const ode_problem *pulled, const ode_loaded_joint *joint,
 
 // ---- what the program has opened
 
-static void find_opened_way(ode_problem *pulled, const ode_loaded_joint *joint)
+INLINE void find_opened_way(ode_problem *pulled, const ode_loaded_joint *joint)
 {
     const int first = (int)(joint->row - pulled->row);
     double square = 0; // of all changes
     bool opened = false;
-    for (int i = first; i < first + joint->rows; i++) {
-        const ode_mending *mending = &pulled->mending[i];
-        const double change = mends(pulled, i) - mending->expected;
+    const double step = pulled->problem.step, *ahead = pulled->ahead + first;
+    const ode_mending *mending = pulled->mending + first;
+    for (int i = 0; i < joint->rows; i++) {
+        const double change = step * (joint->row[i].bias - ahead[i]) - mending[i].expected;
         square += change * change;
-        opened |= mending->opened != 0;
+    }
+    for (int i = first; i < first + joint->rows && pulled->mends; i++) {
+        opened |= pulled->mending[i].opened != 0;
     }
     if (!opened && square <= least_own_way(pulled, joint)) {
         return;
@@ -156,8 +165,8 @@ static bool turns_are_known(dJointID joint)
 static int end_of_turn(const ode_problem *pulled, const ode_loaded_joint *joint, int first)
 {
     int end = first + 1;
-    while (sprag_row_holds(&pulled->row[first]) && end < joint->turn_end &&
-           sprag_ode_turns(&pulled->row[end]) && sprag_row_holds(&pulled->row[end])) {
+    while (sprag_row_holds(&pulled->row[first]) && turns(joint, end) &&
+           sprag_row_holds(&pulled->row[end])) {
         end++;
     }
     return end;
@@ -171,7 +180,9 @@ static void find_opened_turn(ode_problem *pulled, const ode_loaded_joint *joint,
         const ode_mending *mending = &pulled->mending[i];
         now += mends(pulled, i) * mends(pulled, i);
         expected += mending->expected * mending->expected;
-        opened += mending->opened * mending->opened;
+    }
+    for (int i = first; i < end && pulled->mends; i++) {
+        opened += pulled->mending[i].opened * pulled->mending[i].opened;
     }
     if (opened == 0 && !(now > expected && turns_are_known(pulled->row_joint[first]))) {
         return;
@@ -190,18 +201,29 @@ static void find_opened_turn(ode_problem *pulled, const ode_loaded_joint *joint,
     }
 }
 
+SPRAG_VECTORS
+static void find_opened_ways(ode_problem *pulled)
+{
+    for (int i = 0; i < pulled->loadeds; i++) {
+        find_opened_way(pulled, &pulled->loaded[i]);
+    }
+}
+
+static void find_opened_turns(ode_problem *pulled, const ode_loaded_joint *joint)
+{
+    for (unsigned left = joint->turning; left != 0;) {
+        const int first = joint->first + __builtin_ctz(left),
+                  end = end_of_turn(pulled, joint, first);
+        find_opened_turn(pulled, joint, first, end);
+        left &= ~0u << (end - joint->first);
+    }
+}
+
 void sprag_ode_find_opened(ode_problem *pulled)
 {
-    for (const ode_loaded_joint *joint = pulled->loaded, *last = joint + pulled->loadeds;
-         joint < last; joint++) {
-        find_opened_way(pulled, joint);
-        for (int first = joint->turn, end; first < joint->turn_end; first = end) {
-            end = first + 1;
-            if (sprag_ode_turns(&pulled->row[first])) {
-                end = end_of_turn(pulled, joint, first);
-                find_opened_turn(pulled, joint, first, end);
-            }
-        }
+    find_opened_ways(pulled);
+    for (int i = 0; i < pulled->loadeds; i++) {
+        find_opened_turns(pulled, &pulled->loaded[i]);
     }
     pulled->knows_opened = true;
 }
@@ -252,29 +274,26 @@ void sprag_ode_mend_nothing(ode_problem *pulled)
 
 // ---- what is to be mended in the next step
 
-void sprag_ode_expect_mending(ode_problem *pulled)
+SPRAG_VECTORS
+static void expect_mending(ode_problem *pulled)
 {
-    if (!pulled->knows_opened) {
-        return;
-    }
-    for (int i = 0; i < pulled->problem.bodies; i++) {
-        sprag_ode_cap_turn(pulled->island.body[i], pulled->solution.velocity[i]);
-    }
     static const double none[6];
     const double step = pulled->problem.step;
     for (const ode_loaded_joint *joint = pulled->loaded, *last = joint + pulled->loadeds;
          joint < last; joint++) {
         const double holding = erp_of(pulled, joint);
-        const double *v[2];
-        for (int side = 0; side < 2; side++) {
-            const int body = joint->row->body[side];
-            v[side] = body == SPRAG_STATIC ? none : pulled->solution.velocity[body];
-        }
+        const int *body = joint->row->body;
+        const double *a = pulled->solution.velocity[body[0]],
+                     *b = body[1] == SPRAG_STATIC ? none : pulled->solution.velocity[body[1]];
+        const vector3 u = CONST_VECTOR3(a), v = CONST_VECTOR3(a + 2), x = CONST_VECTOR3(b),
+                      w = SHUFFLE(v, x, 2, 3, 4, 5), z = CONST_VECTOR3(b + 2);
         for (int i = joint->first; i < joint->end; i++) {
             ode_mending *mending = &pulled->mending[i];
-            const double(*J)[6] = (const double(*)[6])pulled->row[i].jacobian;
+            const vector3 *J = (const vector3 *)pulled->row[i].jacobian,
+                          part = J[0] * u + J[1] * w + J[2] * z,
+                          half = part + SHUFFLE(part, part, 2, 3, 0, 1);
             const double erp = mending->stop_erp > 0 ? mending->stop_erp : holding,
-                         rate = product6(J[0], v[0]) + product6(J[1], v[1]);
+                         rate = half[0] + half[1];
             mending->before = mends(pulled, i);
             mending->expected = mending->before - step * erp * rate;
             if (mending->opened != 0) {
@@ -282,4 +301,15 @@ void sprag_ode_expect_mending(ode_problem *pulled)
             }
         }
     }
+}
+
+void sprag_ode_expect_mending(ode_problem *pulled)
+{
+    if (!pulled->knows_opened) {
+        return;
+    }
+    for (int i = 0; i < pulled->problem.bodies && pulled->slowest_cap < dInfinity; i++) {
+        sprag_ode_cap_turn(pulled->island.body[i], pulled->solution.velocity[i]);
+    }
+    expect_mending(pulled);
 }

@@ -13,8 +13,8 @@ struct ode_stiffened_body {
     double added[9];  // kg m^2, the added inertia
     double trace;     // of it
     double kept;      // part of the body's own turn, before the step, that the target has
-    double common[3]; // rad/s, the rest of it: of the turn of the body's group
-    double target[3]; // rad/s, the angular velocity that it pulls the body towards
+    double common[4]; // rad/s, the rest of it: of the turn of the body's group
+    double target[4]; // rad/s, the angular velocity that it pulls the body towards
     double free[3];   // rad/s, the free angular velocity without it
     double stored;    // J, what it has taken from the motion and may give back; < 0: has won
     double share;     // of the target and of the look ahead, in this step
@@ -25,7 +25,7 @@ struct ode_stiffened_body {
 struct ode_part {
     int first;         // a body before this one that it turns with, or this one; -1: the world
     double mass;       // kg
-    double centre[3];  // m
+    double centre[4];  // m
     double inertia[9]; // kg m^2, about the centre
     double trace;      // of the inertias of its bodies, each about its own centre
 };
@@ -46,22 +46,25 @@ struct ode_loaded_joint {
     sprag_row *row;                 // the first one with a linear part
     int rows;                       // to the last of these; 0: it has no levers
     int linear;                     // of which so many follow one another
-    int turn, turn_end;             // from the first to the last row without a linear part
-    double lever[2][3];             // m, centre of the body to the anchor; 0 of the world's
+    unsigned turning;               // bits: its rows without a linear part
+    double lever[2][4];             // m, centre of the body to the anchor; 0 of the world's
     int part[2];                    // parts that its force loads; -1: none
-    double arm[2][3];               // m, from their centres to where the force is a stiffness
+    double arm[2][4];               // m, from their centres to where the force is a stiffness
     int older;                      // joint in the list of one of its parts; -1: none
     enum { NO_ARC, PART, ARC } arc; // how far it looks ahead
 };
 
-// The load on a part, in the entry of its first body, and the turn of each body within the step.
+// The load on a part, in the entry of its first body.
 struct ode_load {
-    double moment[6]; // N m, symmetric part of the sum of r f' (xx, yy, zz, xy, xz, yz): K is its
-                      // trace less it
-    double torque[3]; // N m, of all joints on the part
-    bool known;       // a joint has exerted a force on it in the last step
-    // see set_turn():
-    double turn[3]; // rad/s
+    double moment[3][4]; // N m, sum of r f'
+    double torque[4];    // N m, of the rows without a linear part
+    bool known;          // a joint has exerted a force on it in the last step
+};
+
+// The turn of a body within the step: see set_turn().
+struct ode_turn {
+    double turn[4]; // rad/s
+    double square;  // rad^2, of the angle in the step
     double sine;    // less 1
     double inward;  // s
 };
@@ -82,6 +85,14 @@ static inline double sprag_ode_rate(const ode_problem *pulled, const sprag_row *
     return after ? sprag_row_rate(row, *after->velocity, sizeof *after->velocity)
                  : sprag_row_rate(row, pulled->body->velocity, sizeof *pulled->body);
 }
+
+// ---- load_joints.c
+
+// Finds the joints, and where they act. false: no memory.
+bool sprag_ode_find_joints(ode_problem *pulled, sprag_scratch *scratch);
+
+// Adds up the loads on parts by the guesses of the rows.
+void sprag_ode_find_loads(ode_problem *pulled);
 
 // ---- load_inertia.c
 

@@ -130,6 +130,7 @@ static void pull_rows(ode_problem *pulled, dJointID joint, int rows, const conte
     for (int k = 0; k < more; k++) {
         const ode_mending *mending = &pulled->mending[problem->rows];
         pulled->mends |= mending->opened != 0 || mending->stop_erp > 0;
+        pulled->drives |= pulled->row[problem->rows].drives;
         pulled->row_joint[problem->rows++] = joint;
     }
 }
@@ -222,6 +223,10 @@ static bool pull_bodies(ode_problem *pulled, const dReal *gravity, ode_state *st
             pulled->errors.nonfinite_body = island->body[i];
             return false;
         }
+        const dReal *w = dBodyGetAngularVel(island->body[i]);
+        pulled->fastest_turn = sprag_larger(pulled->fastest_turn, dot3(w, w));
+        pulled->slowest_cap =
+            sprag_smaller(pulled->slowest_cap, dBodyGetMaxAngularSpeed(island->body[i]));
         sprag_ode_read_accumulators(island->body[i], pulled->force[i]);
         pull_body(pulled, i, gravity);
         sprag_ode_read_state(&state[i], island->body[i]);
@@ -304,6 +309,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
                  .scratch = scratch};
     dVector3 gravity;
     pulled->factor = 1;
+    pulled->slowest_cap = dInfinity;
     pulled->erp = dWorldGetERP(world);
     const bool speculates = stiffness && stiffness->speculative && warm_start;
     dWorldGetGravity(world, gravity);

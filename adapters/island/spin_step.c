@@ -75,7 +75,8 @@ void sprag_ode_spin(ode_problem *pulled, sprag_scratch *scratch)
     const double step = pulled->problem.step;
     const double least = sprag_spin_least(step);
     double(*axis)[3] = NULL; // of each body; 0: it does not spin fast
-    for (int i = 0; i < bodies && !scratch->failed; i++) {
+    const bool any = pulled->fastest_turn > least * least;
+    for (int i = 0; i < bodies && any && !scratch->failed; i++) {
         const dReal *w = dBodyGetAngularVel(pulled->island.body[i]);
         double found[3];
         if (dot3(w, w) > least * least &&

@@ -1,0 +1,286 @@
+// Joints that may carry loads: their rows, levers, and forces in the last step (load_stiffness.c).
+//
+// Rows alone give the levers, whatever the joint: the angular part of a row is r x e, with its
+// linear part e. The passes over joints are many and short: the processor then works at several
+// joints at once, while one waits for a sum or for memory.
+//
+// Joints between the same two parts (two hinges of a door) act as one, at the place of the first:
+// what they pull against one another is a stiffness of +K for one part and -K for the other, which
+// turn as one, and the positive part alone would brake both. About the axis that is left to them
+// all places on it are the same.
+//
+// In an island in which joints form a loop, each joint holds both its bodies at one point, as its
+// anchors may stay apart: joints that contradict each other pull with all their might. With each
+// body held at its own anchor their forces are a torque on both together, which brakes every turn
+// of the whole. (To mend the way between these as ODE does, by its turn before the step as well,
+// wins energy.)
+#include <math.h>
+#include <string.h>
+
+#include "island_constants.h"
+#include "linalg.h"
+#include "loads.h"
+#include "vectors3.h"
+
+// ---- one joint
+
+// Finds the rows of a joint with linear parts, from its first row on. A row that holds a point is
+// the first of three.
+static void find_rows(const ode_problem *pulled, int first, ode_loaded_joint *joint)
+{
+    const dJointID *id = &pulled->row_joint[first];
+    const sprag_row *row = &pulled->row[first];
+    const int most = pulled->joint_rows - first;
+    int rows = row->holds_point ? 3 : 0, linear = rows, from = 0, end = rows;
+    unsigned turning = 0;
+    for (; rows < most && id[rows] == *id; rows++) {
+        if (sprag_ode_turns(&row[rows])) {
+            turning |= 1u << rows;
+        } else {
+            from = linear == 0 ? rows : from;
+            linear += rows == from + linear;
+            end = rows + 1;
+        }
+    }
+    joint->first = first, joint->end = first + rows;
+    joint->row = &pulled->row[first + from];
+    joint->rows = end - from;
+    joint->linear = linear;
+    joint->turning = turning;
+    joint->arc = NO_ARC;
+}
+
+// Whether its bodies move as one.
+static bool welds(const ode_problem *pulled, const ode_loaded_joint *joint)
+{
+    int hard = 0;
+    for (int i = joint->first; hard + joint->end - i >= 6; i++) {
+        const sprag_row *row = &pulled->row[i];
+        hard += sprag_row_holds(row) && row->compliance <= load_hard_weld;
+        if (hard == 6) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Puts the bodies of a joint into one group. true: they were in one, the joint closes a loop. The
+// world, and what the program moves, is one place.
+static bool join_groups(const ode_problem *pulled, const int body[2])
+{
+    int at[2];
+    for (int side = 0; side < 2; side++) {
+        const bool stays = body[side] == SPRAG_STATIC || !(pulled->body[body[side]].mass > 0);
+        at[side] = sprag_ode_group(pulled, stays ? SPRAG_STATIC : body[side]);
+    }
+    pulled->group[at[0] > at[1] ? at[0] : at[1]] = at[0] > at[1] ? at[1] : at[0];
+    return at[0] == at[1];
+}
+
+// The linear parts are unit vectors e at right angles to one another. Of a single one the lever is
+// not known along it, and nothing else counts: ODE knows it of joints that hold a distance, others
+// have none.
+static void find_lever_of_distance(const ode_problem *pulled, ode_loaded_joint *joint)
+{
+    const int row = (int)(joint->row - pulled->row);
+    bool any = false;
+    memset(joint->lever, 0, sizeof joint->lever);
+    for (int side = 0; side < 2 && joint->linear == 1; side++) {
+        any |= sprag_ode_lever_of_distance(pulled, row, side, joint->lever[side]);
+    }
+    joint->rows = any ? joint->rows : 0;
+    joint->linear = any ? joint->linear : 0;
+}
+
+// Lists the joints. false: no memory.
+static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
+{
+    pulled->group = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies + 1, int);
+    pulled->loaded = SPRAG_TAKE_RAW(scratch, pulled->joint_rows, ode_loaded_joint);
+    pulled->load = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_load);
+    pulled->turn = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_turn);
+    for (int i = 0; i <= pulled->problem.bodies && pulled->group; i++) {
+        pulled->group[i] = i;
+    }
+    for (int i = 0; i < pulled->joint_rows && !scratch->failed;) {
+        ode_loaded_joint *joint = &pulled->loaded[pulled->loadeds++];
+        find_rows(pulled, i, joint);
+        if (joint->linear < 2) {
+            find_lever_of_distance(pulled, joint);
+        }
+        pulled->loops |= joint->linear > 0 && join_groups(pulled, joint->row->body);
+        if (welds(pulled, joint) && !sprag_ode_join_parts(pulled, joint->row->body, scratch)) {
+            return false;
+        }
+        i = joint->end;
+    }
+    sprag_ode_measure_parts(pulled);
+    return !scratch->failed;
+}
+
+// ---- all of them
+
+// The sum of (r x e) e' is the matrix of r x.
+INLINE void find_levers(ode_loaded_joint *joint)
+{
+    for (int side = 0; side < 2 && joint->linear > 1; side++) {
+        vector3 sum = {0};
+        for (int i = 0; i < 3 && joint->linear == 3; i++) {
+            const double *e = joint->row[i].jacobian[side];
+            const vector3 after = NEXT3(CONST_VECTOR3(e + 3));
+            sum += NEXT3(CONST_VECTOR3(e)) * NEXT3(after);
+        }
+        VECTOR3(joint->lever[side]) = sum;
+        if (joint->linear == 2) {
+            sprag_rows_lever(joint->row, 2, side, joint->lever[side]);
+        }
+    }
+}
+
+// at: m, of each body.
+INLINE void hold_in_the_middle(ode_loaded_joint *joint, double (*at)[4])
+{
+    const int *body = joint->row->body;
+    if (joint->linear == 3 && body[1] != SPRAG_STATIC) {
+        const vector3 half = 0.5 * (VECTOR3(at[body[0]]) - VECTOR3(at[body[1]]) +
+                                    VECTOR3(joint->lever[0]) - VECTOR3(joint->lever[1]));
+        VECTOR3(joint->lever[0]) -= half;
+        VECTOR3(joint->lever[1]) += half;
+        for (int i = 0; i < joint->rows; i++) {
+            double(*J)[6] = joint->row[i].jacobian;
+            vector3 part, turn[2] = {CONST_VECTOR3(J[0] + 3), CONST_VECTOR3(J[1] + 3)};
+            cross_vectors3(&part, &half, &CONST_VECTOR3(J[0]));
+            turn[0] -= part, turn[1] -= part;
+            store3(J[0] + 3, &turn[0]);
+            store3(J[1] + 3, &turn[1]);
+        }
+    }
+}
+
+// Joints between the same two parts act at the arms of the first. newest: of the joints in the list
+// of each part. A joint is in the list of its later part, as a body of many joints mostly comes
+// before those it holds. A distance has two anchors, and is alone.
+static void share_arms(const ode_problem *pulled, int at, int *newest)
+{
+    ode_loaded_joint *joint = &pulled->loaded[at];
+    const int *part = joint->part;
+    int *list = &newest[part[0] > part[1] ? part[0] : part[1]];
+    for (int i = *list; i >= 0; i = pulled->loaded[i].older) {
+        const ode_loaded_joint *other = &pulled->loaded[i];
+        bool same = other->part[0] == part[0] && other->part[1] == part[1];
+        if (same || (other->part[0] == part[1] && other->part[1] == part[0])) {
+            memcpy(joint->arm[0], other->arm[!same], sizeof joint->arm[0]);
+            memcpy(joint->arm[1], other->arm[same], sizeof joint->arm[1]);
+            break;
+        }
+    }
+    joint->older = *list;
+    *list = at;
+}
+
+INLINE void find_arms(const ode_problem *pulled, ode_loaded_joint *joint, double (*at)[4])
+{
+    for (int side = 0; side < 2; side++) {
+        const int body = joint->row->body[side];
+        const int part = joint->part[side] = sprag_ode_part(pulled, body);
+        vector3 arm = VECTOR3(joint->lever[side]);
+        if (pulled->part && part >= 0) {
+            arm += VECTOR3(at[body]) - VECTOR3(pulled->part[part + 1].centre);
+        }
+        VECTOR3(joint->arm[side]) = arm;
+    }
+    if (joint->part[0] == joint->part[1]) {
+        joint->part[0] = joint->part[1] = -1;
+    }
+}
+
+// newest: see share_arms(); NULL: no loops, and no two joints between the same parts.
+SPRAG_VECTORS
+static void place_joints(const ode_problem *pulled, double (*at)[4], int *newest)
+{
+    for (int i = 0; i < pulled->loadeds; i++) {
+        ode_loaded_joint *joint = &pulled->loaded[i];
+        find_levers(joint);
+        if (newest) {
+            hold_in_the_middle(joint, at);
+        }
+        find_arms(pulled, joint, at);
+        if (newest && joint->linear > 1 && joint->part[0] != joint->part[1]) {
+            share_arms(pulled, i, newest);
+        }
+    }
+}
+
+bool sprag_ode_find_joints(ode_problem *pulled, sprag_scratch *scratch)
+{
+    const int bodies = pulled->problem.bodies;
+    if (!find_joints(pulled, scratch)) {
+        return false;
+    }
+    const bool wants_places = pulled->loops || pulled->part;
+    int *newest = pulled->loops ? SPRAG_TAKE_RAW(scratch, bodies, int) : NULL;
+    double(*at)[4] = wants_places ? SPRAG_TAKE_RAW(scratch, bodies, double[4]) : NULL;
+    if (scratch->failed) {
+        return false;
+    }
+    for (int i = 0; i < bodies && wants_places; i++) {
+        memcpy(at[i], dBodyGetPosition(pulled->island.body[i]), sizeof at[i]);
+    }
+    for (int i = 0; i < bodies && newest; i++) {
+        newest[i] = -1;
+    }
+    place_joints(pulled, at, newest);
+    return true;
+}
+
+// ---- their loads
+
+INLINE void add_force(const ode_problem *pulled, const ode_loaded_joint *joint)
+{
+    vector3 force = {0};
+    for (int i = 0; i < joint->rows; i++) {
+        force += joint->row[i].guess * CONST_VECTOR3(joint->row[i].jacobian[0]);
+    }
+    const bool any = force[0] != 0 || force[1] != 0 || force[2] != 0;
+    for (int side = 0; side < 2; side++, force = -force) {
+        if (any && joint->part[side] >= 0) {
+            ode_load *to = &pulled->load[joint->part[side]];
+            for (int k = 0; k < 3; k++) {
+                VECTOR3(to->moment[k]) += joint->arm[side][k] * force;
+            }
+            to->known = true;
+        }
+    }
+}
+
+INLINE void add_torque(const ode_problem *pulled, const ode_loaded_joint *joint)
+{
+    const sprag_row *row = &pulled->row[joint->first];
+    vector3 torque[2] = {{0}, {0}};
+    for (unsigned left = joint->turning; left; left >>= 1, row++) {
+        if (left & 1) {
+            torque[0] += row->guess * CONST_VECTOR3(row->jacobian[0] + 3);
+            torque[1] += row->guess * CONST_VECTOR3(row->jacobian[1] + 3);
+        }
+    }
+    for (int side = 0; side < 2 && joint->turning; side++) {
+        if (joint->part[side] >= 0) {
+            VECTOR3(pulled->load[joint->part[side]].torque) += torque[side];
+        }
+    }
+}
+
+SPRAG_VECTORS
+static void add_loads(const ode_problem *pulled)
+{
+    for (int i = 0; i < pulled->loadeds; i++) {
+        add_force(pulled, &pulled->loaded[i]);
+        add_torque(pulled, &pulled->loaded[i]);
+    }
+}
+
+void sprag_ode_find_loads(ode_problem *pulled)
+{
+    memset(pulled->load, 0, (size_t)pulled->problem.bodies * sizeof *pulled->load);
+    add_loads(pulled);
+}
