@@ -16,7 +16,7 @@
 #include "motion.h"
 #include "ode.h"
 
-enum { CONTACTS_MASK = 0xffff, ADVANCES_MAX = 64, PASSING_ADVANCES_MAX = 256 };
+enum { CONTACTS_MASK = 0xffff, ADVANCES_MAX = 64, PASSING_ADVANCES_MAX = 256, TOUCH_SHARE = 4 };
 
 // m, gap that counts as a touch.
 static const double touching = 1e-7;
@@ -116,13 +116,14 @@ static double closing(flyer *const f[2], const double *normal)
 }
 
 // Finds a time in the step at which the gap is no more than `least` (m), by times at which it is
-// more than `sure` (m) up to then. false: there is none, or none in so many advances.
-static bool find_gap(flyer *const f[2], double step, double least, double sure, int advances,
+// more than `sure` (m) up to then. false: there is none, or none in so many advances, which count
+// down.
+static bool find_gap(flyer *const f[2], double step, double least, double sure, int *advances,
                      double *t, sprag_gap *gap, sprag_manifold *manifold)
 {
     const double fastest = closing(f, NULL);
     *t = 0;
-    for (int i = 0; i < advances && *t < step; i++) {
+    for (; *advances > 0 && *t < step; --*advances) {
         const double reach = fmax(fastest * (step - *t), touching);
         if (!gap_at(f, *t, reach, 2 * touching, gap, manifold) || gap->beyond) {
             return false;
@@ -295,9 +296,10 @@ static void put_points(question *q, double t, const double normal[3],
 static bool put_touch(question *q)
 {
     double t;
+    int advances = ADVANCES_MAX;
     sprag_gap gap;
     sprag_manifold manifold;
-    if (!find_gap(q->flyer, q->step, touching, 0, ADVANCES_MAX, &t, &gap, &manifold) ||
+    if (!find_gap(q->flyer, q->step, touching, 0, &advances, &t, &gap, &manifold) ||
         !overlaps_after(q->flyer, t, q->step)) {
         return false;
     }
@@ -370,15 +372,20 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
 
 // ---- after a solve
 
-// Finds a time in the step at which geoms overlap by much more than when it starts.
-static bool find_passing(flyer *const f[2], double step, double *t, sprag_gap *gap)
+// Finds a time in the step at which geoms overlap by much more than when it starts. left: advances
+// that may be made, less those that have been.
+static bool find_passing(flyer *const f[2], double step, int *left, double *t, sprag_gap *gap)
 {
+    int advances = *left < PASSING_ADVANCES_MAX ? *left : PASSING_ADVANCES_MAX;
     const double more = ode_passing * smaller(f[0]->size, f[1]->size);
     if (!gap_at(f, 0, closing(f, NULL) * step, 0, gap, NULL) || gap->beyond) {
         return false;
     }
     const double least = fmin(0, gap->distance) - more;
-    return find_gap(f, step, least, least - more, PASSING_ADVANCES_MAX, t, gap, NULL);
+    *left -= advances;
+    const bool found = find_gap(f, step, least, least - more, &advances, t, gap, NULL);
+    *left += advances;
+    return found;
 }
 
 // Contacts let nothing pass that does not turn.
@@ -400,8 +407,12 @@ static bool may_pass(const flight f[2])
 }
 
 bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
-                           const double *const velocity[2], double step, ode_touch *touch)
+                           const double *const velocity[2], double step, int *left,
+                           ode_touch *touch)
 {
+    int own = *left / TOUCH_SHARE;
+    const int before = own;
+    bool found = false;
     flight box[2];
     const double reach = set_flights(box, geom, velocity, step);
     ode_pairs pairs;
@@ -409,7 +420,7 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
         sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * reach, scratch, &pairs)) {
         return false;
     }
-    for (int i = 0; i < pairs.count; i++) {
+    for (int i = 0; i < pairs.count && own > 0 && !found; i++) {
         flyer of[2], *const f[2] = {&of[0], &of[1]};
         double size[2], turned[2], t;
         sprag_gap gap;
@@ -418,10 +429,13 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
             size[k] = f[k]->size;
             turned[k] = step * f[k]->spin * f[k]->far;
         }
-        if (turns(size, turned) && find_passing(f, step, &t, &gap)) {
+        if (turns(size, turned)) {
+            found = find_passing(f, step, &own, &t, &gap);
+        }
+        if (found) {
             set_touch(touch, f, t, gap.normal, gap.distance, gap.point);
-            return true;
         }
     }
-    return false;
+    *left -= before - own;
+    return found;
 }

@@ -12,6 +12,14 @@ enum {
         1024, // below, one thread steps all; less: waking costs more than it saves
 };
 
+// ---- stribeck.speculative (island_step.c)
+
+// Advances in time, each of a gap (1 to 3 us), by which an island finds pairs that pass each other
+// as they turn. More: meshes that tumble several times in a step take longer (4096: 47 instead of
+// 28 ms in a step of build/fuzz -g -f 8094). Less: balls pass a spinning rod (64 and 1: 3 and 4 of
+// 1000 in build/bench loads speed).
+enum { TOUCH_ADVANCES = 1024, TOUCH_ADVANCES_OF_CONTACT = 16 };
+
 // ---- methods that keep distance (frame_methods.c, reach.c). All change results.
 enum {
     // A step starts again after it has enabled disabled bodies in the way. More rounds: chains of

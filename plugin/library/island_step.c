@@ -134,12 +134,13 @@ static bool solve_again(ode_problem *pulled, const sprag_stribeck_options *optio
 typedef struct touch_search {
     collide_context *context;
     ode_record *record;
+    int left; // advances of pairs that may still be made for the island in this step
 } touch_search;
 
 static bool find_touch(void *data, const dGeomID geom[2], const double *const velocity[2],
                        double step, ode_touch *touch)
 {
-    const touch_search *search = data;
+    touch_search *search = data;
     collide_context *c = search->context;
     for (int side = 0; side < 2; side++) {
         if (!velocity[side] && !sprag_ode_is_fixed(search->record, geom[side])) {
@@ -147,7 +148,8 @@ static bool find_touch(void *data, const dGeomID geom[2], const double *const ve
         }
     }
     sprag_scratch_reset(&c->scratch);
-    return sprag_ode_touch_ahead(c->geometry, &c->scratch, geom, velocity, step, touch);
+    return sprag_ode_touch_ahead(c->geometry, &c->scratch, geom, velocity, step, &search->left,
+                                 touch);
 }
 
 // Bodies that turn may get into one another within the step: the contacts of one moment do not keep
@@ -157,7 +159,8 @@ static void meet_touches(const world_state *w, ode_problem *pulled,
                          sprag_stats *stats)
 {
     const int contacts = pulled->problem.contacts;
-    touch_search search = {contacts > 0 ? collide_context_get() : NULL, world_record(w)};
+    touch_search search = {contacts > 0 ? collide_context_get() : NULL, world_record(w),
+                           TOUCH_ADVANCES + TOUCH_ADVANCES_OF_CONTACT * contacts};
     for (int i = 0; i < ODE_TOUCHES_MAX && search.context && search.record; i++) {
         int added = sprag_ode_add_touches(pulled, contacts, find_touch, &search, scratch);
         if (added == 0) {

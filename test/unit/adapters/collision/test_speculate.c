@@ -177,11 +177,36 @@ START_TEST(meshes_meet_meshes)
 }
 END_TEST
 
+// A rod that turns by 3 rad in a step passes a post. One advance does not tell that, and a pair may
+// take no more than a quarter of those that are left.
+START_TEST(rods_pass_posts_for_a_quarter_of_the_advances)
+{
+    static const int left[] = {1024, 4, 3};
+    static const double spin[6] = {0, 0, 0, 0, 0, 300}; // rad/s
+    dGeomID rod = drop(dCreateBox(NULL, 2, 0.04, 0.04), 0, 0), post = dCreateSphere(NULL, 0.04);
+    dGeomSetPosition(post, 0, 0.9, 0);
+    for (int i = 0; i < 3; i++) {
+        const dGeomID pair[2] = {rod, post};
+        const double *const velocity[2] = {spin, NULL};
+        ode_touch touch;
+        int now = left[i];
+        sprag_scratch_reset(&scratch);
+        bool found = sprag_ode_touch_ahead(geometry, &scratch, pair, velocity, 0.01, &now, &touch);
+        ck_assert(found == (i == 0));
+        ck_assert_int_ge(now, left[i] - left[i] / 4);
+        ck_assert(now < left[i] || i == 2);
+    }
+    dGeomDestroy(rod);
+    dGeomDestroy(post);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("speculate");
     ADD_TESTS_WITH(suite, "all", start, stop, {falling_balls_meet_the_floor, 1},
                    {arms_are_read_anew, 1}, {boxes_fall_on_their_corners, 1},
-                   {meshes_meet_meshes, 1}, {replaced_colliders_have_no_contacts_ahead, 1});
+                   {meshes_meet_meshes, 1}, {replaced_colliders_have_no_contacts_ahead, 1},
+                   {rods_pass_posts_for_a_quarter_of_the_advances, 1});
     return run_suite(suite);
 }
