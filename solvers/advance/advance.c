@@ -159,6 +159,7 @@ bool advance_open(advance_run *run)
         stats->least_step = stats->least_gap = INFINITY;
     }
     run->left = frame->step;
+    run->attempt.blocking = -1;
     take_scratch(run);
     if (!advance_has_memory(run)) {
         return false;

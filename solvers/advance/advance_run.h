@@ -351,9 +351,13 @@ double advance_choose_length(advance_run *run);
 // touch.
 void advance_scan(advance_run *run, double reach);
 
+// Does a pair that blocks end the sub-step?
+typedef bool advance_ends_fn(const advance_run *run, int pair);
+
 // Sets the attempt's safe and blocking, and the certificates of the pairs: for how long, `horizon`
-// at most, the motion may go on. moved: bodies whose motion has changed since; NULL: all.
-void advance_certify(advance_run *run, double horizon, const bool *moved);
+// at most, the motion may go on. moved: bodies whose motion has changed since; NULL: all. ends:
+// behind the first pair that ends the sub-step nothing is looked for; NULL: none does.
+void advance_certify(advance_run *run, double horizon, const bool *moved, advance_ends_fn *ends);
 
 // m/s, along a normal into shape 0, of a point on each shape: positive apart.
 double advance_rate(const advance_near *near, const double at[2][3], const double *normal);

@@ -26,7 +26,7 @@ static void project(advance_run *run, bool as_solved, bool *again)
         if (!as_solved) {
             advance_project(run, moved);
         }
-        advance_certify(run, run->attempt.length, round == 0 ? NULL : moved);
+        advance_certify(run, run->attempt.length, round == 0 ? NULL : moved, NULL);
         bool falls_short = as_solved && advance_falls_short(run);
         bool apart = run->attempt.safe >= run->attempt.length && !falls_short;
         if (apart || advance_is_spent(run) || run->result != SPRAG_OK ||
@@ -71,7 +71,7 @@ static void drop_costly(advance_run *run)
                 advance_motion_of(run, i, run->attempt.motion[i].velocity);
             }
         }
-        advance_certify(run, run->attempt.length, costly);
+        advance_certify(run, run->attempt.length, costly, NULL);
     }
 }
 
@@ -132,7 +132,7 @@ static void slow_down(advance_run *run)
         if (!slower) {
             return;
         }
-        advance_certify(run, run->attempt.length, moved);
+        advance_certify(run, run->attempt.length, moved, NULL);
     }
 }
 

@@ -378,19 +378,28 @@ static bool has_moved(const advance_run *run, int pair, const bool *moved)
            (body[1] != SPRAG_STATIC && moved[body[1]]);
 }
 
-void advance_certify(advance_run *run, double horizon, const bool *moved)
+void advance_certify(advance_run *run, double horizon, const bool *moved, advance_ends_fn *ends)
 {
+    const int last = run->attempt.blocking; // it is likely to block again
+    double until = horizon;
     advance_spend(run, ADVANCE_LOOK_WORK * run->frame->pairs);
     run->attempt.safe = horizon;
     run->attempt.blocking = -1;
-    for (int i = 0; i < run->frame->pairs; i++) {
+    for (int k = -1; k < run->frame->pairs; k++) {
+        const int i = k < 0 ? last : k;
+        if (k == last) {
+            continue;
+        }
         const double *time = &run->near[i].certificate.time;
         if (!moved || has_moved(run, i, moved)) {
-            certify_pair(run, i, horizon);
+            certify_pair(run, i, until);
         }
         if (*time < run->attempt.safe) {
             run->attempt.safe = *time;
             run->attempt.blocking = i;
+        }
+        if (ends && *time < until && ends(run, i)) {
+            until = *time;
         }
     }
 }

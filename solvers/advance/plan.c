@@ -10,17 +10,21 @@ static double band_of(const advance_run *run)
     return ADVANCE_BAND * run->options->epsilon;
 }
 
-// s, from the start of the sub-step, of the first event that ends it: of a pair that blocks from
-// higher than the band.
+// An event: a pair blocks from higher than the band.
+static bool is_event(const advance_run *run, int pair)
+{
+    const advance_near *near = &run->near[pair];
+    return near->certificate.height > band_of(run) && near->certificate.side >= 0 &&
+           (!near->closed || advance_blocks_elsewhere(run, pair));
+}
+
+// s, from the start of the sub-step, of the first event that ends it.
 static double first_event(const advance_run *run)
 {
     double first = run->attempt.length;
     for (int i = 0; i < run->frame->pairs; i++) {
-        const advance_near *near = &run->near[i];
-        bool ends = near->certificate.time < first && near->certificate.height > band_of(run) &&
-                    near->certificate.side >= 0 &&
-                    (!near->closed || advance_blocks_elsewhere(run, i));
-        first = ends ? near->certificate.time : first;
+        const double time = run->near[i].certificate.time;
+        first = time < first && is_event(run, i) ? time : first;
     }
     return first;
 }
@@ -50,7 +54,7 @@ static void attempt(advance_run *run, double length, double horizon)
     for (int pass = 0, since = 0; pass < ADVANCE_PASSES && since < ADVANCE_PATIENCE;
          pass++, since++) {
         advance_solve(run, length);
-        advance_certify(run, horizon, NULL);
+        advance_certify(run, horizon, NULL, is_event);
         if (run->attempt.safe >= length || run->attempt.failed || run->result != SPRAG_OK ||
             advance_event_work_is_spent(run) ||
             !advance_meet_blocking(run, first_event(run), band_of(run))) {

@@ -145,6 +145,7 @@ static bool follow(sprag_approach *a, sprag_plane *plane, int expansions)
     for (int i = 0; i < expansions && plane->time < a->horizon; i++) {
         double left = a->horizon - plane->time, length = fmin(fmin(left, longest), try);
         double u = safe_part(a, plane, plane->time, length), gain = u * length;
+        const bool flat = plane->crossing ? rim : plane->flat;
         if (u >= 1) {
             plane->time = length == left ? a->horizon : plane->time + length;
             try = longest;
@@ -152,8 +153,8 @@ static bool follow(sprag_approach *a, sprag_plane *plane, int expansions)
         }
         plane->time += gain;
         try = rim ? fmax(2 * gain, length / 8) : longest;
-        if (gain < (rim ? SPRAG_TOI_GAIN_RIM : SPRAG_TOI_GAIN) * a->horizon &&
-            (!rim || length < SPRAG_TOI_SHORT * a->horizon)) {
+        if (gain < (flat ? SPRAG_TOI_GAIN_RIM : SPRAG_TOI_GAIN) * a->horizon &&
+            (!flat || length < SPRAG_TOI_SHORT * a->horizon)) {
             break;
         }
     }
@@ -353,11 +354,12 @@ static blocking blocking_at(const sprag_approach *a, const sprag_plane *plane, d
     return at;
 }
 
-static double lowest_height(const sprag_approach *a, const sprag_plane *plane, double from,
-                            double to)
+// From the time on at which the point has come down to the plane.
+static double lowest_height(const sprag_approach *a, const sprag_plane *plane, double to)
 {
-    enum { SAMPLES = 8 };
-    double h[SAMPLES + 1], least = INFINITY, step = (to - from) / SAMPLES;
+    enum { SAMPLES = 4 };
+    const double from = fmin(plane->time, to), step = (to - from) / SAMPLES;
+    double h[SAMPLES + 1], least = INFINITY;
     int at = 0;
     for (int i = 0; i <= SAMPLES; i++) {
         h[i] = blocking_at(a, plane, i == SAMPLES ? to : from + i * step).height;
@@ -366,9 +368,10 @@ static double lowest_height(const sprag_approach *a, const sprag_plane *plane, d
             at = i;
         }
     }
-    if (at > 0 && at < SAMPLES) {
-        double bend = h[at + 1] - 2 * h[at] + h[at - 1], off = (h[at - 1] - h[at + 1]) / (2 * bend);
-        least = fmin(least, blocking_at(a, plane, from + (at + off) * step).height);
+    at = at < 1 ? 1 : at > SAMPLES - 1 ? SAMPLES - 1 : at;
+    const double bend = h[at + 1] - 2 * h[at] + h[at - 1], off = (h[at - 1] - h[at + 1]) / 2;
+    if (bend > 0 && fabs(off) < bend) { // the lowest point of a parabola
+        least = fmin(least, blocking_at(a, plane, from + (at + off / bend) * step).height);
     }
     return least;
 }
@@ -381,7 +384,7 @@ static void set_certificate(const sprag_approach *a, const sprag_plane *plane, d
     const blocking now = blocking_at(a, plane, -passed);
     c->side = plane->side;
     c->height = now.height;
-    c->lowest = lowest_height(a, plane, -passed, horizon - passed);
+    c->lowest = fmin(now.height, lowest_height(a, plane, horizon - passed));
     memcpy(c->normal, now.normal, sizeof c->normal);
     memcpy(c->point, now.point[plane->side], sizeof c->point);
 }

@@ -47,7 +47,8 @@ enum { SPRAG_TOI_CROSSING_EXPANSIONS = 4 };
 #define SPRAG_TOI_TOGETHER 1e-6
 
 // Relative to the horizon. An expansion that gains less ends the search along its plane; if a
-// cylinder takes part, RIM, and only once the expansion itself is shorter than SHORT.
+// cylinder nearly stands on it, or has an edge across it, RIM, and only once the expansion itself
+// is shorter than SHORT.
 #define SPRAG_TOI_GAIN 1e-9
 #define SPRAG_TOI_GAIN_RIM 1e-12
 #define SPRAG_TOI_SHORT 1e-6
