@@ -10,7 +10,7 @@
 // than all that a coarse plan does. Groups of n bodies have 1/n of it: of what bodies that collide
 // with one another do, the events of the frame decide little, and each takes 2 to 4 solves of them
 // all. Larger, and smaller: more impacts have their own sub-step, heaps that collapse take longer.
-static const double ADVANCE_EXACT_WORK = 5e4, ADVANCE_POINT_WORK = 2e3;
+static const double ADVANCE_EXACT_WORK = 5e4, ADVANCE_POINT_WORK = 3e3;
 
 // Sub-steps of a frame that are aimed at: this many divided by the number of bodies, bounded by the
 // second. Larger: shorter sub-steps where many events come; more time.
