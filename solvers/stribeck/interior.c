@@ -20,6 +20,7 @@
 
 #include "interior_cones.h"
 #include "laws.h"
+#include "space6.h"
 #include "stribeck_constants.h"
 
 // ---- limits
@@ -131,7 +132,7 @@ static bool take(interior *in, sprag_scratch *scratch)
     in->e = SPRAG_TAKE(scratch, points, double[6]);
     in->yield = SPRAG_TAKE(scratch, points, double[6]);
     in->rest = SPRAG_TAKE(scratch, points, double[6]);
-    in->D = SPRAG_TAKE(scratch, points, double[6][6]);
+    in->D = SPRAG_TAKE_RAW(scratch, points, double[6][6]);
     in->free = SPRAG_TAKE(scratch, points, bool[6]);
     in->cones =
         SPRAG_TAKE(scratch, (system->cones + points + 2L * rows + LANES - 1) / LANES, cones);
@@ -428,21 +429,16 @@ static void move(interior *in, double alpha, double *v, const double *dv)
 
 // Sets the impulses of the system, and moves v to where they balance: an update leaves a share of
 // the residual.
-static bool balance(interior *in, double *v, double *dv)
+static void balance(interior *in, double *v, double *dv)
 {
     sprag_system *system = in->system;
     set_residual(in, v);
     for (int i = 0; i < system->size; i++) {
         dv[i] = -system->residual[i];
     }
-    if (system->space->begin(system, false) != SPRAG_OK ||
-        system->space->factor(system, false) != SPRAG_OK) {
-        return false;
-    }
-    system->space->solve(system, false, dv);
+    sprag_space6_divide_by_mass(system->chart, dv);
     sprag_system_change(system, dv);
     sprag_system_move(system, v, 1, dv);
-    return true;
 }
 
 sprag_result sprag_interior_solve(sprag_system *system, double scale, double stiction,
@@ -504,5 +500,6 @@ sprag_result sprag_interior_solve(sprag_system *system, double scale, double sti
             least = fmin(least, stats->convergence);
         }
     }
-    return balance(&in, v, dv) ? result : SPRAG_SINGULAR;
+    balance(&in, v, dv);
+    return result;
 }

@@ -337,6 +337,9 @@ INLINE bool set_matrices(interior *in, int first, int count, int n, int *next)
             for (int k = 0; k < n; k++) {
                 in->D[first + l][j][k] = j != k || free[k] ? D[j][k][l] : 0;
             }
+            if (n == 3) {
+                in->D[first + l][j][3] = 0; // which times multiplies by
+            }
         }
     }
     positive = ~positive;

@@ -338,3 +338,15 @@ double sprag_space6_inverse_mass(const sprag_space6 *space, const int node[2], c
     }
     return sum;
 }
+
+void sprag_space6_divide_by_mass(const sprag_space6 *space, double *x)
+{
+    for (int node = 0; node < space->nodes; node++) {
+        double *at = x + 6 * node, turn[3];
+        for (int k = 0; k < 3; k++) {
+            at[k] /= space->mass[node][0];
+        }
+        mul33(space->inverse_inertia[node], at + 3, turn);
+        memcpy(at + 3, turn, sizeof turn);
+    }
+}

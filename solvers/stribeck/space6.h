@@ -54,4 +54,7 @@ static inline void sprag_space6_inverse(const sprag_space6 *space, const int nod
 double sprag_space6_inverse_mass(const sprag_space6 *space, const int node[2], const double *a0,
                                  const double *a1, const double *b0, const double *b1);
 
+// x = M^-1 x: momenta of all bodies on entry, velocities on return.
+void sprag_space6_divide_by_mass(const sprag_space6 *space, double *x);
+
 #endif

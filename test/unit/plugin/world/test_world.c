@@ -400,28 +400,35 @@ static const struct {
     int updates; // of the first solve by cones
 } rests[] = {{"effort=fast", 20}, {"effort=balanced", 15}};
 
+enum { WALLS = 3 };
+
 // Known forces are near again after an update that leads away: a wall that comes to rest is solved
-// by them, not by cones. These begin where enough sweeps have led (without them 22 updates).
+// by them, not by cones. These begin where enough sweeps have led (without them 22 updates). Walls
+// whose bricks are moved by rounding: one of them takes 4 to 25 solves by cones.
 START_TEST(walls_that_rest_are_known)
 {
-    wall w = open_wall();
-    int solved[SPRAG_STRATEGIES] = {0};
-    for (int row = 0; row < 10; row++) {
-        for (int column = 0; column < 8; column++) {
-            add_brick(&w, 1, 0.398, 0.4 * column + 0.18 * (row % 2), 0.1 + 0.2 * row);
+    int solved = 0;
+    for (int k = 0; k < WALLS; k++) {
+        wall w = open_wall();
+        for (int row = 0; row < 10; row++) {
+            for (int column = 0; column < 8; column++) {
+                const double x = (0.4 + 1e-10 * k) * column + 0.18 * (row % 2);
+                add_brick(&w, 1, 0.398, x, 0.1 + 0.2 * row);
+            }
         }
-    }
-    configure(w.world, rests[_i].options);
-    for (int i = 0; i < 100; i++) {
-        step_wall(&w, dWorldStep, step);
-        const sprag_world_statistics t = statistics_of(w.world);
-        const int before = solved[t.strategy]++;
-        if (t.strategy == SPRAG_STRATEGY_INTERIOR_POINT && before == 0) {
-            ck_assert_int_le(t.iterations, rests[_i].updates);
+        configure(w.world, rests[_i].options);
+        for (int i = 0, before = solved; i < 100; i++) {
+            step_wall(&w, dWorldStep, step);
+            const sprag_world_statistics t = statistics_of(w.world);
+            const bool cones = t.strategy == SPRAG_STRATEGY_INTERIOR_POINT;
+            if (cones && solved == before) {
+                ck_assert_int_le(t.iterations, rests[_i].updates);
+            }
+            solved += cones;
         }
+        close_wall(&w);
     }
-    ck_assert_int_le(solved[SPRAG_STRATEGY_INTERIOR_POINT], 15);
-    close_wall(&w);
+    ck_assert_int_le(solved, 20 * WALLS);
 }
 END_TEST
 
