@@ -153,6 +153,10 @@ enum { COMPLIANT_PARTS_MAX = 50, COMPLIANT_PART_SOLVES = 10 };
 // limit. Longer: less work lost on stiff contacts, a later return to the integrator.
 enum { COMPLIANT_IMPLICIT_SERIES_MAX = 64 };
 
+// Share of a frame that is worth its integration, though the implicit step takes the rest. Larger:
+// more frames go to the implicit step. Smaller: more work on stiff contacts.
+static const double COMPLIANT_WORTH = 0.5;
+
 // Relative to the overlap that the weight explains: a spring that begins beyond holds instead.
 // Larger: made-up stiffnesses throw bodies out faster. Smaller: more springs hold.
 static const double COMPLIANT_DEEP_OVERLAP = 1.5;

@@ -46,7 +46,8 @@ void compliant_begin_memories(sprag_frame *frame)
     }
 }
 
-// The series is twice as long every time, and half as long after a frame that came to its end.
+// The series, with the frame that ended early, is twice as long every time, and half as long after
+// a frame that came to its end: behind a single one the next is tried.
 void compliant_set_implicit_series(compliant_run *run, bool done)
 {
     const int most = COMPLIANT_IMPLICIT_SERIES_MAX;
@@ -61,7 +62,7 @@ void compliant_set_implicit_series(compliant_run *run, bool done)
         sprag_compliant_memory *of = &memory->compliant;
         int longer = of->implicit_series ? 2 * of->implicit_series : 1;
         of->implicit_series = done ? of->implicit_series / 2 : longer < most ? longer : most;
-        of->implicit_frames = done ? 0 : of->implicit_series + 1;
+        of->implicit_frames = done ? 0 : of->implicit_series;
     }
 }
 
