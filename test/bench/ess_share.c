@@ -1,6 +1,6 @@
 // Share of the steps of groups with contacts that method=ess integrates whole, in 2 s of scenes;
-// the mean of five tolerances around the default: what is not integrated is left to the implicit
-// step for up to 64 steps, so that a few of these decide. "limit": left at the limit of work;
+// the mean of five tolerances around the default: where several in a row are not, up to 63 more are
+// left to the implicit step, so that a few of these decide. "limit": left at the limit of work;
 // "stopped": without forces; the others for any reason.
 #include <math.h>
 #include <stdio.h>
