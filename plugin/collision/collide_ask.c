@@ -103,13 +103,16 @@ static bool is_contact_of(dJointID joint, const ode_pair *pair)
     return (g->g1 == a && g->g2 == b) || (g->g1 == b && g->g2 == a);
 }
 
-// Contacts of a pair among the newest joints of a body, which ODE lists first.
+// Contacts of a pair among the newest joints of a body, which ODE lists first. Programs may read
+// the feedback of each after the step, which only writes that of the first one, and only if forces
+// act.
 static int count_contacts(dBodyID body, int newest, const ode_pair *pair, dJointID *first)
 {
     int count = 0;
     for (int i = 0; i < newest; i++) {
         dJointID joint = dBodyGetJoint(body, i);
         if (joint && !collide_will_destroy(joint) && is_contact_of(joint, pair)) {
+            sprag_ode_feedback_clear(joint);
             *first = joint;
             count++;
         }

@@ -82,6 +82,47 @@ START_TEST(springs_of_the_program_gain_nothing)
 }
 END_TEST
 
+// Contacts that the program makes in the middle of a step have feedback, too: the first of a pair
+// the force of the pair, the others none.
+static dJointFeedback feedback[16];
+static int fed;
+
+static void touch_with_feedback(void *data, dGeomID a, dGeomID b)
+{
+    scene *s = data;
+    dContact contact[4];
+    const int count = dCollide(a, b, 4, &contact[0].geom, sizeof contact[0]);
+    for (int i = 0; i < count; i++) {
+        contact[i].surface = s->surface;
+        dJointID joint = dJointCreateContact(s->world, s->group, &contact[i]);
+        dJointAttach(joint, dGeomGetBody(a), dGeomGetBody(b));
+        ck_assert_int_lt(fed, 16);
+        feedback[fed].f1[2] = NAN;
+        dJointSetFeedback(joint, &feedback[fed++]);
+    }
+}
+
+START_TEST(contacts_of_a_step_have_feedback)
+{
+    scene *s = open_scene(_i ? "method=ess" : "method=advance");
+    s->surface.mu = 0;
+    add_floor(s);
+    dBodyID box = add_box(s, 0, 0, 0.53);
+    dBodySetLinearVel(box, 0, 0, -5); // it lands within the step
+    fed = 0;
+    dSpaceCollide(s->space, s, touch_with_feedback);
+    ck_assert_int_eq(fed, 0);
+    dWorldStep(s->world, STEP);
+    ck_assert_int_gt(fed, 1);
+    double sum = 0;
+    for (int i = 0; i < fed; i++) {
+        sum += feedback[i].f1[2];
+    }
+    ck_assert_double_eq_tol(sum, 2 * ((dBodyGetLinearVel(box)[2] + 5) / STEP + G), 1e-6);
+    close_scene(s);
+}
+END_TEST
+
 // The limit changes nothing for bodies that turn more slowly.
 START_TEST(angular_speed_is_limited_before_contacts_are_found)
 {
@@ -497,15 +538,16 @@ int main(void)
     start_ode();
     dSetMessageHandler(quiet);
     Suite *suite = suite_create("method_advance_frame");
-    ADD_TESTS(
-        suite, "steps", {steps_do_what_stock_does, 1}, {springs_of_the_program_gain_nothing, 4},
-        {angular_speed_is_limited_before_contacts_are_found, 1}, {turns_are_capped_in_contact, 1},
-        {overlapping_bodies_do_not_bounce, 1}, {long_ways_out_are_slow, 1},
-        {joined_turns_are_capped_as_by_stock, 1}, {forces_act_through_substeps, 1},
-        {velocity_is_set_without_spin, 1}, {events_list_contacts_and_impacts, 1},
-        {events_are_reported_once, 1}, {statistics_add_up, 1},
-        {stiffness_of_the_world_is_refused_once, 1}, {missing_geometry_is_reported_once, 1},
-        {bodies_that_are_not_finite_stay, 1}, {forces_that_are_not_finite_do_nothing, 1},
-        {same_pile_same_bits, 1}, {far_piles_do_not_matter, 1});
+    ADD_TESTS(suite, "steps", {steps_do_what_stock_does, 1},
+              {springs_of_the_program_gain_nothing, 4}, {contacts_of_a_step_have_feedback, 2},
+              {angular_speed_is_limited_before_contacts_are_found, 1},
+              {turns_are_capped_in_contact, 1}, {overlapping_bodies_do_not_bounce, 1},
+              {long_ways_out_are_slow, 1}, {joined_turns_are_capped_as_by_stock, 1},
+              {forces_act_through_substeps, 1}, {velocity_is_set_without_spin, 1},
+              {events_list_contacts_and_impacts, 1}, {events_are_reported_once, 1},
+              {statistics_add_up, 1}, {stiffness_of_the_world_is_refused_once, 1},
+              {missing_geometry_is_reported_once, 1}, {bodies_that_are_not_finite_stay, 1},
+              {forces_that_are_not_finite_do_nothing, 1}, {same_pile_same_bits, 1},
+              {far_piles_do_not_matter, 1});
     return run_suite(suite);
 }
