@@ -61,7 +61,7 @@ static int gather_neighbours(int n, int edges, const int (*edge)[2], int *start,
     return count;
 }
 
-// Orders a tree from its leaves to a root, which is without fill. Returns false if the pattern has
+// Orders trees from their leaves to a root, which is without fill. Returns false if the pattern has
 // loops. A root that three nodes join makes short ways to it, of several right-hand sides. In a
 // chain it is the first node: programs make bodies from a base on, and ODE lists the last one
 // first. From a free end to the base, digits would be lost.

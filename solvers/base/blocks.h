@@ -1,5 +1,6 @@
 // A sparse square matrix of 6x6 blocks, one block row per body, with a symmetric pattern, and its
-// factorisation in an order that keeps the fill low (AMD). Symmetric positive definite: L L'.
+// factorisation in an order that keeps the fill low (AMD; of trees, without fill, from their leaves
+// to a root). Symmetric positive definite: L L'.
 // General: L U with pivoting inside the diagonal blocks only, which suffices for mass-dominated
 // matrices. One step's cost and memory follow the fill, never the square of the number of bodies.
 #ifndef SPRAG_BLOCKS_H
