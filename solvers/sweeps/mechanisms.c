@@ -26,23 +26,22 @@ static int first_node(const sweeps *s, const sprag_row *row)
     return node < 0 ? moving_node(s, row->body[1]) : node;
 }
 
-// Was a motor inside its bounds in the last step? Then it is likely to hold in this one. Not where
-// its bodies have gyroscopic terms, which mechanisms leave out.
+// Was a motor inside its bounds in the last step, and in this one so far? Then it is likely to
+// hold. Not where its bodies have gyroscopic terms, which mechanisms leave out.
 static bool is_inside(const sweeps *s, const sprag_row *row)
 {
     const bool spins =
         s->spin[node_of(s, row->body[0])] > 0 || s->spin[node_of(s, row->body[1])] > 0;
-    return !spins && isfinite(row->lo) && isfinite(row->hi) && row->guess > row->lo &&
-           row->guess < row->hi;
+    const double margin = SWEEPS_INSIDE * (row->hi - row->lo);
+    return !spins && !s->left[row - s->problem->row] && isfinite(margin) &&
+           row->guess > row->lo + margin && row->guess < row->hi - margin;
 }
 
-// Motors that hold and do not stay within their bounds are swept in a second solve
-// (sprag_sweeps_solve). Stops open like contacts: they are swept in the first.
+// Motors that hold and leave their bounds are swept in the next solve (sprag_sweeps_solve). Stops
+// open like contacts: they are swept in the first.
 static bool is_held(const sweeps *s, const sprag_row *row)
 {
-    const bool holds =
-        (isinf(row->lo) && isinf(row->hi)) || (!s->without_motors && is_inside(s, row));
-    return holds && first_node(s, row) >= 0;
+    return ((isinf(row->lo) && isinf(row->hi)) || is_inside(s, row)) && first_node(s, row) >= 0;
 }
 
 // Rows of ports that each tree of held bodies would have, at its root.
@@ -177,14 +176,16 @@ bool mechanisms_hold_wide(const sweeps *s, int row)
 
 bool mechanisms_keep_bounds(const sweeps *s, const sprag_solution *solution)
 {
-    bool keeps = true;
+    bool keep = true;
     for (int i = 0; i < s->problem->rows; i++) {
         const sprag_row *row = &s->problem->row[i];
         const bool held = mechanisms_hold(s, i) || mechanisms_hold_wide(s, i);
         const double force = solution->row_force[i];
-        keeps &= !held || (force >= row->lo && force <= row->hi);
+        const bool leaves = held && !(force >= row->lo && force <= row->hi);
+        s->left[i] |= leaves;
+        keep &= !leaves;
     }
-    return keeps;
+    return keep;
 }
 
 int mechanisms_add_port(sweeps *s, int rows, const int node[2], const double (*jacobian)[3][6])

@@ -567,25 +567,29 @@ static sprag_result solve(sweeps *s, const sprag_sweeps_options *options, sprag_
     return result;
 }
 
-// Motors that leave their bounds are swept in a second solve. Masses of a mechanism may be so far
+// Motors that leave their bounds are swept in a further solve. Masses of a mechanism may be so far
 // apart that its matrix has no factors in double, or useless ones. A row alone always has an
 // inverse: then all rows are swept.
 sprag_result sprag_sweeps_solve(const sprag_problem *problem, const sprag_sweeps_options *options,
                                 sprag_scratch *scratch, sprag_solution *solution,
                                 sprag_stats *stats)
 {
-    sweeps s = {.problem = problem};
-    sprag_sweeps_options left = *options;
+    sprag_sweeps_options with = *options;
     const double before = stats->sweep_work;
-    sprag_result result = solve(&s, &left, scratch, solution, stats);
-    if (result == SPRAG_OK && !mechanisms_keep_bounds(&s, solution)) {
-        s = (sweeps){.problem = problem, .without_motors = true};
-        left.most_work = options->most_work - (stats->sweep_work - before);
-        result = solve(&s, &left, scratch, solution, stats);
+    bool *left = SPRAG_TAKE(scratch, problem->rows, bool);
+    sweeps s = {.problem = problem, .left = left};
+    sprag_result result = left ? solve(&s, &with, scratch, solution, stats) : SPRAG_NO_MEMORY;
+    for (int i = 2; result == SPRAG_OK && !mechanisms_keep_bounds(&s, solution); i++) {
+        if (i >= SWEEPS_SOLVES_OF_MOTORS) {
+            memset(left, true, (size_t)problem->rows * sizeof *left);
+        }
+        s = (sweeps){.problem = problem, .left = left};
+        with.most_work = options->most_work - (stats->sweep_work - before);
+        result = solve(&s, &with, scratch, solution, stats);
     }
     if (result != SPRAG_OK && result != SPRAG_NO_MEMORY && s.mechanisms->count > 0) {
-        s = (sweeps){.problem = problem, .without_mechanisms = true};
-        result = solve(&s, &left, scratch, solution, stats);
+        s = (sweeps){.problem = problem, .left = left, .without_mechanisms = true};
+        result = solve(&s, &with, scratch, solution, stats);
     }
     return result;
 }

@@ -18,4 +18,12 @@ static const double SWEEPS_SINGLE_ROW_WORK = 0.85, SWEEPS_PORT_ENTRY_WORK = 1 / 
 enum { SWEEPS_STAGNATION_FIRST = 16 };
 static const double SWEEPS_STAGNATION_RESIDUAL = 1e-3;
 
+// Share of its range that a motor keeps from its bounds if it is inside. Smaller: rounding; larger:
+// motors near their bounds are swept (0.3: legs walk at 0.38 instead of 0.46 m/s).
+static const double SWEEPS_INSIDE = 1e-6;
+// Solves of an island in which motors that have left their bounds are swept and the others hold. In
+// the last one all are swept. Fewer: what a gripper closes on moves; more: steps in which motors
+// give way one after the other take longer.
+enum { SWEEPS_SOLVES_OF_MOTORS = 3 };
+
 #endif

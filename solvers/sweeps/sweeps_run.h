@@ -27,7 +27,7 @@ struct sweeps {
     int batches, free_batches;
     batch_link *link;        // of the others
     bool without_mechanisms; // all rows are swept
-    bool without_motors;     // motors are swept, however far from their bounds they were
+    bool *left;              // rows of the problem: it has left its bounds
     sweeps_mechanisms *mechanisms;
     sweeps_port *port;
     int ports;

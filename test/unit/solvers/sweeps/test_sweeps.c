@@ -110,6 +110,35 @@ START_TEST(a_motor_stands_on_a_light_foot)
 }
 END_TEST
 
+// One motor gives way, the other one holds; the next step knows both.
+START_TEST(a_motor_holds_while_another_one_gives_way)
+{
+    int first = 0;
+    open_scene(&s);
+    add_cube(&s, 0.01);
+    add_cube(&s, 10);
+    fall(&s);
+    add_ground(&s, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        sprag_row *motor = i ? add_axis_row(&s, 1, 0) : add_row(&s, 0, 1);
+        motor->jacobian[0][2] = !i;
+        motor->jacobian[1][2] = -!i;
+        motor->bias = i;
+        motor->lo = i ? -10.0 / 3 : -1000;
+        motor->hi = -motor->lo;
+    }
+    for (int step = 0; step < 2; step++) {
+        ck_assert_int_eq(solve(20, 0), SPRAG_OK);
+        first = step == 0 ? s.stats.sweeps : first;
+        ck_assert_int_eq(s.stats.sweeps, step == 0 ? first : first / 2);
+        ck_assert_double_eq_tol(s.contact_force[0][0], 10.01 * G, 10.01 * G * 5e-3);
+        ck_assert_double_eq_tol(s.velocity[1][0], STEP / 3, 1e-12);
+        s.row[0].guess = s.row_force[0];
+        s.row[1].guess = s.row_force[1] * (1 - 1e-15); // rounding
+    }
+}
+END_TEST
+
 // ---- heaps
 
 // Cubes with random contacts of every kind that can be batched.
@@ -577,7 +606,7 @@ int main(void)
     ADD_TESTS_WITH(
         suite, "all", NULL, free_scratch, {a_cube_on_its_corners_is_carried, 1},
         {a_pushed_cube_slides_above_its_cone, 4}, {a_motor_within_its_bound_has_its_speed, 1},
-        {a_motor_stands_on_a_light_foot, 1},
+        {a_motor_stands_on_a_light_foot, 1}, {a_motor_holds_while_another_one_gives_way, 1},
         {momentum_and_cones_hold_after_any_number_of_sweeps, 20}, {many_sweeps_solve_a_heap, 5},
         {one_body_may_have_hundreds_of_contacts, 1}, {joints_hold_after_any_number_of_sweeps, 16},
         {many_sweeps_solve_mechanisms, 8}, {rows_that_move_nothing_have_no_force, 2},
