@@ -26,22 +26,27 @@ static int first_node(const sweeps *s, const sprag_row *row)
     return node < 0 ? moving_node(s, row->body[1]) : node;
 }
 
+// A motor whose force is within its bounds.
+static bool is_inside(const sprag_row *row, double force)
+{
+    const double margin = SWEEPS_INSIDE * (row->hi - row->lo);
+    return isfinite(margin) && force > row->lo + margin && force < row->hi - margin;
+}
+
 // Was a motor inside its bounds in the last step, and in this one so far? Then it is likely to
 // hold. Not where its bodies have gyroscopic terms, which mechanisms leave out.
-static bool is_inside(const sweeps *s, const sprag_row *row)
+static bool may_hold(const sweeps *s, const sprag_row *row)
 {
     const bool spins =
         s->spin[node_of(s, row->body[0])] > 0 || s->spin[node_of(s, row->body[1])] > 0;
-    const double margin = SWEEPS_INSIDE * (row->hi - row->lo);
-    return !spins && !s->left[row - s->problem->row] && isfinite(margin) &&
-           row->guess > row->lo + margin && row->guess < row->hi - margin;
+    return !spins && !s->left[row - s->problem->row] && is_inside(row, row->guess);
 }
 
 // Motors that hold and leave their bounds are swept in the next solve (sprag_sweeps_solve). Stops
 // open like contacts: they are swept in the first.
 static bool is_held(const sweeps *s, const sprag_row *row)
 {
-    return ((isinf(row->lo) && isinf(row->hi)) || is_inside(s, row)) && first_node(s, row) >= 0;
+    return ((isinf(row->lo) && isinf(row->hi)) || may_hold(s, row)) && first_node(s, row) >= 0;
 }
 
 // Rows of ports that each tree of held bodies would have, at its root.
@@ -174,18 +179,17 @@ bool mechanisms_hold_wide(const sweeps *s, int row)
            is_held(s, &s->problem->row[row]);
 }
 
-bool mechanisms_keep_bounds(const sweeps *s, const sprag_solution *solution)
+bool mechanisms_release(const sweeps *s, const sprag_solution *solution, bool all)
 {
-    bool keep = true;
+    bool released = false;
     for (int i = 0; i < s->problem->rows; i++) {
         const sprag_row *row = &s->problem->row[i];
-        const bool held = mechanisms_hold(s, i) || mechanisms_hold_wide(s, i);
-        const double force = solution->row_force[i];
-        const bool leaves = held && !(force >= row->lo && force <= row->hi);
-        s->left[i] |= leaves;
-        keep &= !leaves;
+        if (isfinite(row->hi - row->lo) && (mechanisms_hold(s, i) || mechanisms_hold_wide(s, i)) &&
+            (all || !is_inside(row, solution->row_force[i]))) {
+            s->left[i] = released = true;
+        }
     }
-    return keep;
+    return released;
 }
 
 int mechanisms_add_port(sweeps *s, int rows, const int node[2], const double (*jacobian)[3][6])

@@ -77,8 +77,8 @@ bool mechanisms_find(sweeps *s, sprag_scratch *scratch);
 // Does a row of the problem hold a wide mechanism?
 bool mechanisms_hold_wide(const sweeps *s, int row);
 
-// Do the motors that hold mechanisms stay within their bounds? Notes those that have left.
-bool mechanisms_keep_bounds(const sweeps *s, const sprag_solution *solution);
+// Notes the motors that hold mechanisms and have left their bounds, or all. Are there any?
+bool mechanisms_release(const sweeps *s, const sprag_solution *solution, bool all);
 
 // The port of a contact or row at node[0] and node[1] (-1: not in a mechanism), which must belong
 // to one mechanism. Returns its index.

@@ -25,9 +25,11 @@ typedef struct sprag_sweeps_options {
     double at_rest;   // m/s, least stiction tolerance; 0: 1e-8 of the speed scale
 } sprag_sweeps_options;
 
-// Starts from the forces that the problem expects (guess). Sets velocities and forces of the
-// solution; stats: sweeps, residual (the last change), stiction tolerances. SPRAG_OK, however large
-// the residual; SPRAG_NOT_CONVERGED if a value is not finite; SPRAG_NO_MEMORY.
+// Starts from the forces that the problem expects (guess). Motors that are expected to be within
+// their bounds hold; where they do not, up to two further solves follow (stats count all). Sets
+// velocities and forces of the solution; stats: sweeps, residual (the last change), stiction
+// tolerances. SPRAG_OK, however large the residual; SPRAG_NOT_CONVERGED if a value is not finite;
+// SPRAG_NO_MEMORY.
 sprag_result sprag_sweeps_solve(const sprag_problem *problem, const sprag_sweeps_options *options,
                                 sprag_scratch *scratch, sprag_solution *solution,
                                 sprag_stats *stats);

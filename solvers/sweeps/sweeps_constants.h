@@ -25,5 +25,10 @@ static const double SWEEPS_INSIDE = 1e-6;
 // the last one all are swept. Fewer: what a gripper closes on moves; more: steps in which motors
 // give way one after the other take longer.
 enum { SWEEPS_SOLVES_OF_MOTORS = 3 };
+// Last change, relative to the momentum of the step, from which on sweeps have not converged, and
+// motors no longer hold: feet that slide jam between motors that do not give way (Painlevé's
+// paradox). Larger (none): robots with four legs among crates have twice the residual; smaller
+// (0.01): more solves, of no use where contacts alone keep sweeps from converging.
+static const double SWEEPS_JAMMED = 0.1;
 
 #endif

@@ -454,6 +454,35 @@ START_TEST(rows_that_move_nothing_have_no_force)
 }
 END_TEST
 
+// Bodies slide on in chains that motors hold in shape: what they touch jams, and sweeps do not
+// converge before the motors give way.
+START_TEST(motors_that_jam_give_way)
+{
+    static const struct {
+        unsigned seed;
+        double most;
+    } jams[] = {{1369, 9000}, {679, 1000}, {665, 9000}};
+    heap(jams[_i].seed, 24, 30);
+    join(jams[_i].seed, FEW);
+    for (int b = 1; b < s.problem.bodies; b++) {
+        for (int k = 3; k < 6 && b % FEW != 0; k++) {
+            sprag_row *motor = add_row(&s, b - 1, b);
+            motor->jacobian[0][k] = 1, motor->jacobian[1][k] = -1;
+            motor->lo = -jams[_i].most, motor->hi = jams[_i].most;
+        }
+    }
+    for (int b = 0; b < s.problem.bodies; b++) {
+        const double slides = s.body[b].mass > 0 ? 3 : 0;
+        s.body[b].velocity[0] += slides, s.body[b].free_velocity[0] += slides;
+    }
+    for (int i = 0; i < s.problem.contacts; i++) {
+        s.contact[i].slide.coefficient[0] = s.contact[i].slide.coefficient[1] = 1.5;
+    }
+    ck_assert_int_eq(solve(60, 0), SPRAG_OK);
+    ck_assert_double_lt(measured().relative, 0.01);
+}
+END_TEST
+
 START_TEST(many_sweeps_solve_mechanisms)
 {
     const bool wide = _i >= 5;
@@ -612,7 +641,8 @@ int main(void)
         {many_sweeps_solve_mechanisms, 8}, {rows_that_move_nothing_have_no_force, 2},
         {a_chain_hangs, 1}, {momentum_of_spinning_bodies_balances, 8},
         {a_spinning_body_stands_on_its_tip, 1}, {sweeps_of_a_fast_spin_converge, 3},
-        {motors_of_a_fast_spin_converge, 1}, {stiction_of_single_contacts_is_that_of_batches, 2},
+        {motors_of_a_fast_spin_converge, 1}, {motors_that_jam_give_way, 3},
+        {stiction_of_single_contacts_is_that_of_batches, 2},
         {a_mechanism_does_not_disturb_a_spin, 1}, {the_same_problem_gives_the_same_bits, 1},
         {no_operation_is_invalid_or_divides_by_zero, 10}, {a_settled_solve_allocates_nothing, 1},
         {every_law_is_swept_to_its_solution, 4 * KINDS},
