@@ -22,76 +22,28 @@
 #include "laws.h"
 #include "space6.h"
 #include "stribeck_constants.h"
+#include "vectors.h"
 
-// ---- limits
+typedef struct interior {
+    sprag_system *system;
+    double scale, stiction; // m/s
+    batch *first;
+    int cones; // lanes that are used, of all batches
+} interior;
 
-static limit *add_limit(interior *in, int point, double *p, double *dp, double *e)
-{
-    limit *to = &in->limit[in->limits++];
-    *to = (limit){.point = point, .p = p, .dp = dp, .e = e};
-    return to;
-}
-
-// Bound of a cone, N s, where the impulse of its normal is known.
-static double bound_of(const sprag_system *system, const sprag_cone *cone, double normal)
-{
-    return cone->coefficient * (cone->force ? system->step : normal);
-}
-
-static void add_limits_of_point(interior *in, int i)
-{
-    const sprag_system *system = in->system;
-    const sprag_point *point = &system->point[i];
-    bool given = point->law == SPRAG_GIVEN, coupled = false;
-    in->free[i][SPRAG_NORMAL] = !given;
-    for (int c = point->cone; c < point->cone + point->cones; c++) {
-        const sprag_cone *cone = &system->cone[c];
-        memset(in->free[i] + cone->first, true, (size_t)cone->axes * sizeof in->free[i][0]);
-        if (isinf(cone->coefficient)) {
-            continue;
-        }
-        bool fixed = given || cone->force;
-        limit *to = add_limit(in, i, in->p[i], in->dp[i], in->e[i]);
-        to->constant = fixed ? bound_of(system, cone, point->given) : 0;
-        to->by[0] = fixed ? 0 : cone->coefficient;
-        for (int k = 0; k < cone->axes; k++) {
-            to->at[1 + k] = cone->first + k;
-            to->by[1 + k] = 1 / cone->shape[k];
-        }
-        to->alone = point->cones == 1 && (given || !fixed);
-        coupled |= !fixed;
-    }
-    if (!given && !coupled) {
-        limit *to = add_limit(in, i, in->p[i], in->dp[i], in->e[i]);
-        to->by[0] = 1;
-        to->alone = true;
-    }
-}
-
-static void add_limits_of_row(interior *in, int i)
-{
-    const sprag_equation *equation = &in->system->equation[i];
-    const double bound[2] = {equation->lo, equation->hi};
-    for (int side = 0; side < 2; side++) {
-        if (isfinite(bound[side])) {
-            limit *to = add_limit(in, -1, &in->row_p[i], &in->row_dp[i], &in->row_e[i]);
-            to->alone = !isfinite(bound[!side]);
-            to->by[0] = side ? -1 : 1;
-            to->constant = side ? bound[1] : -bound[0];
-        }
-    }
-}
+// ---- start
 
 // Does anything move the two bodies?
-static bool is_held(const sprag_point *point)
+static bool is_held(double inverse_mass)
 {
-    return !(point->inverse_mass > 0);
+    return !(inverse_mass > 0);
 }
 
 // N s, normal impulse at the start: that which stops what the step changes, and more.
 static double first_impulse(const interior *in, const sprag_point *point)
 {
-    return is_held(point) ? 0 : STRIBECK_INTERIOR_START * in->scale / point->inverse_mass;
+    return is_held(point->inverse_mass) ? 0
+                                        : STRIBECK_INTERIOR_START * in->scale / point->inverse_mass;
 }
 
 // The same where the last step's impulse is known: no less than a share of it.
@@ -101,180 +53,336 @@ static double warm_impulse(const interior *in, const sprag_point *point)
     return point->guess[0] < 0 ? first : fmax(point->guess[0], STRIBECK_INTERIOR_WARM * first);
 }
 
-// Impulses inside of all bounds: normals of the last step, or those that stop what the step
-// changes, and rows in the middle.
-static void start_impulses(interior *in)
+// In the middle of the bounds.
+static double first_row_impulse(const interior *in, const sprag_equation *equation)
 {
-    const sprag_system *system = in->system;
-    for (int i = 0; i < system->points; i++) {
-        const sprag_point *point = &system->point[i];
-        in->p[i][0] = point->law == SPRAG_GIVEN ? point->given : warm_impulse(in, point);
-    }
-    for (int i = 0; i < system->equations; i++) {
-        const sprag_equation *equation = &system->equation[i];
-        bool lo = isfinite(equation->lo), hi = isfinite(equation->hi);
-        double unit = equation->inverse_mass > 0 ? in->scale / equation->inverse_mass : 0;
-        in->row_p[i] = lo && hi ? equation->lo + (equation->hi - equation->lo) / 2
-                       : lo     ? fmax(0, equation->lo + unit)
-                       : hi     ? fmin(0, equation->hi - unit)
-                                : 0;
-    }
+    bool lo = isfinite(equation->lo), hi = isfinite(equation->hi);
+    double unit = is_held(equation->inverse_mass) ? 0 : in->scale / equation->inverse_mass;
+    return lo && hi ? equation->lo + (equation->hi - equation->lo) / 2
+           : lo     ? fmax(0, equation->lo + unit)
+           : hi     ? fmin(0, equation->hi - unit)
+                    : 0;
 }
 
-static bool take(interior *in, sprag_scratch *scratch)
+// Bound of a cone, N s, where the impulse of its normal is known.
+static double bound_of(const sprag_system *system, const sprag_cone *cone, double normal)
 {
-    const sprag_system *system = in->system;
-    int points = system->points, rows = system->equations;
-    in->limit = SPRAG_TAKE_RAW(scratch, system->cones + points + 2L * rows, limit);
-    in->p = SPRAG_TAKE(scratch, points, double[6]);
-    in->dp = SPRAG_TAKE(scratch, points, double[6]);
-    in->c = system->impulse; // what is gathered
-    in->e = SPRAG_TAKE(scratch, points, double[6]);
-    in->yield = SPRAG_TAKE(scratch, points, double[6]);
-    in->rest = SPRAG_TAKE(scratch, points, double[6]);
-    in->D = SPRAG_TAKE_RAW(scratch, points, double[6][6]);
-    in->free = SPRAG_TAKE(scratch, points, bool[6]);
-    in->cones =
-        SPRAG_TAKE(scratch, (system->cones + points + 2L * rows + LANES - 1) / LANES, cones);
-    in->row_p = SPRAG_TAKE(scratch, rows, double);
-    in->row_dp = SPRAG_TAKE(scratch, rows, double);
-    in->row_c = system->row_impulse;
-    in->row_e = SPRAG_TAKE(scratch, rows, double);
-    in->row_rest = SPRAG_TAKE(scratch, rows, double);
-    in->row_D = SPRAG_TAKE(scratch, rows, double);
-    return !scratch->failed;
-}
-
-// ---- velocities of the laws
-
-// m/s, normal velocity at which a contact has the impulse p > 0, and its fall with p.
-static double normal_velocity(const sprag_system *system, const sprag_point *point, double p,
-                              double *yield)
-{
-    if (point->law != SPRAG_HUNT_CROSSLEY) {
-        *yield = point->yield;
-        return -point->yield * p;
-    }
-    double h = system->step, d = point->dissipation, x = point->penetration;
-    double k = h * point->stiffness, sum = h + d * x;
-    double root = sqrt(fmax(0, sum * sum - 4 * d * h * (x - p / k)));
-    *yield = 1 / (k * root);
-    return 2 * (x - p / k) / (sum + root);
+    return cone->coefficient * (cone->force ? system->step : normal);
 }
 
 // m/s per N s, of sticking: under the impulse that a contact starts with.
 static double slip_yield_of(const interior *in, const sprag_point *point, const sprag_cone *cone)
 {
-    double normal = point->law == SPRAG_GIVEN ? point->given : first_impulse(in, point);
     return isinf(cone->coefficient)
                ? cone->slip_yield
                : sprag_friction_yield(cone->slip_yield, sprag_cone_tolerance(cone, in->stiction),
-                                      bound_of(in->system, cone, normal));
+                                      bound_of(in->system, cone, first_impulse(in, point)));
 }
 
-// Yields, and u + Y p + lag, at the present v and p.
-static void set_rest(interior *in)
+// ---- batches
+
+enum { MOST_CONES = 6, ALONE = -1 }; // of a point; the cone of a normal that bounds no friction
+
+// Lists the cones that bound a point: places in the system, or ALONE.
+static int list_cones(const sprag_system *system, const sprag_point *point, int cone[MOST_CONES])
+{
+    int count = 0;
+    bool coupled = false;
+    for (int c = point->cone; c < point->cone + point->cones; c++) {
+        if (isfinite(system->cone[c].coefficient)) {
+            cone[count++] = c;
+            coupled |= !system->cone[c].force;
+        }
+    }
+    if (!coupled) {
+        cone[count++] = ALONE;
+    }
+    return count;
+}
+
+// Components of its impulses, so that as many cones as possible are alike.
+static void set_components(const sprag_system *system, int cone, int at[3])
+{
+    const int first = cone == ALONE ? SPRAG_SLIDE : system->cone[cone].first;
+    at[0] = 0;
+    at[1] = first < SPRAG_ROLL ? SPRAG_SLIDE : first < SPRAG_SPIN ? SPRAG_ROLL : SPRAG_SPIN;
+    at[2] = at[1] < SPRAG_SPIN ? at[1] + 1 : at[1];
+}
+
+static batch *add_batch(sprag_scratch *scratch, int n, int first, int count)
+{
+    const size_t numbers = 5 * (size_t)n + (size_t)(n * (n + 1) / 2);
+    batch *b = SPRAG_TAKE_RAW(scratch, 1, batch);
+    lanes *at = SPRAG_TAKE(scratch, numbers, lanes);
+    cones *cone = SPRAG_TAKE_RAW(scratch, count, cones);
+    if (scratch->failed) {
+        return NULL;
+    }
+    *b = (batch){.n = n, .first = first, .cones = count, .cone = cone};
+    b->p = at;
+    b->dp = at + n;
+    b->yield = at + 2 * n;
+    b->rest = at + 3 * n;
+    b->change = at + 4 * n;
+    b->D = at + 5 * n;
+    for (int i = 0; i < count; i++) {
+        cone[i] = (cones){.constant = ones};
+        cone[i].s[0] = cone[i].z[0] = ones;
+    }
+    return b;
+}
+
+// The last batch, if it has room for a point, or a row, that is bounded like its own; else a new
+// one. NULL: no memory.
+static batch *find_batch(interior *in, batch **last, int n, int index, const int (*at)[3],
+                         int count)
+{
+    batch *b = *last;
+    bool fits =
+        b && b->n == n && b->cones == count && b->count < LANES && b->first + b->count == index;
+    for (int i = 0; i < count && fits; i++) {
+        fits = !memcmp(b->cone[i].at, at[i], sizeof *at);
+    }
+    if (!fits) {
+        b = add_batch(in->system->scratch, n, index, count);
+        *(*last ? &(*last)->next : &in->first) = b;
+        *last = b;
+    }
+    for (int i = 0; i < count && b; i++) {
+        memcpy(b->cone[i].at, at[i], sizeof *at);
+        b->cone[i].used[b->count] = -1;
+    }
+    in->cones += count;
+    return b;
+}
+
+static void set_free(batch *b, int k, int lane, double yield)
+{
+    b->free[k][lane] = -1;
+    b->yield[k][lane] = yield;
+}
+
+// Yields of a point, and what its friction adds to its normal velocity.
+static void set_point(const interior *in, const sprag_point *point, batch *b, int lane)
 {
     const sprag_system *system = in->system;
-    for (int i = 0; i < system->points; i++) {
-        const sprag_point *point = &system->point[i];
-        const double *p = in->p[i], *slip = system->slip[i];
-        double *yield = in->yield[i], *rest = in->rest[i];
-        memset(yield, 0, 6 * sizeof *yield);
-        memset(rest, 0, 6 * sizeof *rest);
-        if (is_held(point)) {
-            continue;
+    b->inverse_mass[lane] = point->inverse_mass;
+    b->p[0][lane] = warm_impulse(in, point);
+    set_free(b, SPRAG_NORMAL, lane, point->yield);
+    for (int c = point->cone; c < point->cone + point->cones; c++) {
+        const sprag_cone *cone = &system->cone[c];
+        const double slip_yield = slip_yield_of(in, point, cone);
+        for (int k = 0; k < cone->axes; k++) {
+            const double shape = isinf(cone->coefficient) ? 1 : cone->shape[k];
+            set_free(b, cone->first + k, lane, slip_yield / (shape * shape));
         }
-        if (point->law != SPRAG_GIVEN) {
-            rest[0] = slip[0] - normal_velocity(system, point, p[0], &yield[0]);
-        }
-        for (int c = point->cone; c < point->cone + point->cones; c++) {
-            const sprag_cone *cone = &system->cone[c];
-            bool bond = isinf(cone->coefficient);
-            double square = 0, slip_yield = slip_yield_of(in, point, cone);
-            for (int k = 0; k < cone->axes; k++) {
-                int at = cone->first + k;
-                yield[at] = slip_yield / (bond ? 1 : cone->shape[k] * cone->shape[k]);
-                rest[at] = slip[at] + yield[at] * p[at];
-                square += cone->shape[k] * rest[at] * cone->shape[k] * rest[at];
-            }
-            bool coupled = !bond && !cone->force && point->law != SPRAG_GIVEN;
-            rest[0] += coupled ? cone->coefficient * sqrt(square) : 0;
-        }
-    }
-    for (int i = 0; i < system->equations; i++) {
-        in->row_rest[i] = system->rate[i] + system->equation[i].yield * in->row_p[i];
     }
 }
 
-static double inverse_mass_of(const interior *in, const limit *of)
+static void set_cone(const sprag_system *system, const sprag_point *point, int of, cones *c,
+                     int lane)
 {
-    const sprag_system *system = in->system;
-    return of->point >= 0 ? system->point[of->point].inverse_mass
-                          : system->equation[of->p - in->row_p].inverse_mass;
-}
-
-// Sets s where p is.
-static void set_slacks(interior *in)
-{
-    for (int i = 0; i < in->limits; i++) {
-        const limit *of = &in->limit[i];
-        double s[3];
-        set_image(of, of->p, s);
-        for (int k = 0; k < 3; k++) {
-            in->cones[i / LANES].s[k][i % LANES] = k == 0 ? s[0] + of->constant : s[k];
-        }
+    c->constant[lane] = 0;
+    if (of == ALONE) {
+        c->by[0][lane] = 1;
+        c->follow[0][lane] = -1;
+        return;
     }
+    const sprag_cone *cone = &system->cone[of];
+    if (cone->force) {
+        c->constant[lane] = bound_of(system, cone, 0);
+    } else {
+        c->by[0][lane] = c->lag[lane] = cone->coefficient;
+    }
+    for (int k = 0; k < cone->axes; k++) {
+        const int at = cone->first + k == c->at[1] ? 1 : 2;
+        c->by[at][lane] = 1 / cone->shape[k];
+        c->shape[at - 1][lane] = cone->shape[k];
+        c->follow[at][lane] = -(point->cones == 1 && !cone->force);
+    }
+    c->follow[0][lane] = -(point->cones == 1 && !cone->force && cone->coefficient != 0);
 }
 
 // Friction of the last step, inside its cone. Returns where its dual is on the central path. The
 // larger a load is, the larger may its change be: a dual that is too small for it stops the
 // updates.
-static double start_warm(const interior *in, const limit *of, const sprag_point *point)
+static double start_warm(const interior *in, const sprag_point *point, batch *b, cones *c, int lane)
 {
-    double s[3];
+    double square = 0;
     for (int k = 1; k < 3; k++) {
-        of->p[of->at[k]] += of->at[k] > 0 && of->at[k] < 3 ? point->guess[of->at[k]] : 0;
+        const bool bounds = c->by[k][lane] > 0 && c->at[k] < SPRAG_ROLL;
+        b->p[c->at[k]][lane] += bounds ? point->guess[c->at[k]] : 0;
+        const double s = c->by[k][lane] * b->p[c->at[k]][lane];
+        square += s * s;
     }
-    set_image(of, of->p, s);
-    double size = hypot(s[1], s[2]), bound = STRIBECK_INTERIOR_INSIDE * (s[0] + of->constant);
-    const double share = fmin(1, bound / size); // 1 without friction: 0 / 0 is no number
+    const double bound =
+        STRIBECK_INTERIOR_INSIDE * (c->by[0][lane] * b->p[0][lane] + c->constant[lane]);
+    const double share = fmin(1, bound / sqrt(square)); // 1 without friction: 0 / 0 is no number
     for (int k = 1; k < 3; k++) {
-        of->p[of->at[k]] *= of->at[k] > 0 ? share : 1;
+        b->p[c->at[k]][lane] *= c->by[k][lane] > 0 ? share : 1;
     }
-    double load = fmax(first_impulse(in, point), of->p[0]);
+    double load = fmax(first_impulse(in, point), b->p[0][lane]);
     return STRIBECK_INTERIOR_WARM * STRIBECK_INTERIOR_DUAL * in->scale * load;
 }
 
-// Duals in the middle of their cones, of contacts and rows that move apart slowly.
-static void start_duals(interior *in)
+static double dual_of(const interior *in, const cones *c, int lane)
 {
-    in->batches = (in->limits + LANES - 1) / LANES;
-    for (int i = 0; i < LANES * in->batches; i++) {
-        cones *c = &in->cones[i / LANES];
-        const int l = i % LANES;
-        c->s[0][l] = c->z[0][l] = 1;
-        if (i >= in->limits) {
-            continue;
-        }
-        const limit *of = &in->limit[i];
-        const sprag_point *point = of->point >= 0 ? &in->system->point[of->point] : NULL;
-        const bool warm = point && point->guess[0] >= 0 && of->by[0] > 0;
-        for (int k = 0; k < 3; k++) {
-            c->by[k][l] = of->by[k];
-            c->follow[k][l] = -(of->alone && of->by[k] != 0);
-        }
-        c->used[l] = -1;
-        c->inverse_mass[l] = inverse_mass_of(in, of);
-        c->z[0][l] = STRIBECK_INTERIOR_DUAL * in->scale / (of->by[0] != 0 ? fabs(of->by[0]) : 1);
-        c->x[0][l] = warm ? start_warm(in, of, point) : 0;
-    }
-    set_slacks(in);
-    centre_duals(in->cones, in->batches);
-    set_rest(in);
+    const double by = c->by[0][lane];
+    return STRIBECK_INTERIOR_DUAL * in->scale / (by != 0 ? fabs(by) : 1);
 }
 
-// ---- matrix
+// Duals in the middle of their cones, of contacts and rows that move apart slowly; where the last
+// step's impulses are known, on the central path.
+static void start_cones(const interior *in, batch *b)
+{
+    lanes path[MOST_CONES] = {{0}};
+    for (int i = 0; i < b->cones; i++) {
+        cones *c = &b->cone[i];
+        for (int l = 0; l < b->count; l++) {
+            const sprag_point *point = b->n > 1 ? &in->system->point[b->first + l] : NULL;
+            const bool warm = point && point->guess[0] >= 0 && c->by[0][l] > 0;
+            c->z[0][l] = dual_of(in, c, l);
+            path[i][l] = warm ? start_warm(in, point, b, c, l) : 0;
+        }
+    }
+    for (int i = 0; i < b->cones; i++) {
+        set_slacks(&b->cone[i], b->p);
+        centre_duals(&b->cone[i], &path[i]);
+    }
+}
+
+static bool add_point(interior *in, batch **last, int i)
+{
+    const sprag_system *system = in->system;
+    const sprag_point *point = &system->point[i];
+    int cone[MOST_CONES], at[MOST_CONES][3], count = list_cones(system, point, cone);
+    for (int c = 0; c < count; c++) {
+        set_components(system, cone[c], at[c]);
+    }
+    batch *b = find_batch(in, last, point->dim, i, (const int(*)[3])at, count);
+    if (!b) {
+        return false;
+    }
+    set_point(in, point, b, b->count);
+    for (int c = 0; c < count; c++) {
+        set_cone(system, point, cone[c], &b->cone[c], b->count);
+    }
+    b->count++;
+    return true;
+}
+
+static bool add_row(interior *in, batch **last, int i)
+{
+    const sprag_equation *equation = &in->system->equation[i];
+    const double bound[2] = {equation->lo, equation->hi};
+    const int count = isfinite(bound[0]) + isfinite(bound[1]);
+    batch *b = find_batch(in, last, 1, i, (const int[2][3]){{0}}, count);
+    if (!b) {
+        return false;
+    }
+    b->inverse_mass[b->count] = equation->inverse_mass;
+    b->p[0][b->count] = first_row_impulse(in, equation);
+    set_free(b, 0, b->count, equation->yield);
+    for (int side = 0, c = 0; side < 2; side++) {
+        if (isfinite(bound[side])) {
+            cones *to = &b->cone[c++];
+            to->by[0][b->count] = side ? -1 : 1;
+            to->constant[b->count] = side ? bound[1] : -bound[0];
+            to->follow[0][b->count] = -(count == 1);
+        }
+    }
+    b->count++;
+    return true;
+}
+
+// Batches at the start. The system is placed there.
+static bool take(interior *in)
+{
+    const sprag_system *system = in->system;
+    batch *last = NULL;
+    memset(system->impulse, 0, (size_t)system->points * sizeof *system->impulse);
+    for (int i = 0; i < system->points; i++) {
+        if (is_held(system->point[i].inverse_mass)) {
+            system->impulse[i][SPRAG_NORMAL] = warm_impulse(in, &system->point[i]);
+        } else if (!add_point(in, &last, i)) {
+            return false;
+        }
+    }
+    for (int i = 0; i < system->equations; i++) {
+        if (is_held(system->equation[i].inverse_mass)) {
+            system->row_impulse[i] = first_row_impulse(in, &system->equation[i]);
+        } else if (!add_row(in, &last, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static double *numbers_of(const batch *b, double (*points)[6], double *rows)
+{
+    return b->n == 1 ? rows : points[0];
+}
+
+static void start(interior *in)
+{
+    const sprag_system *system = in->system;
+    for (batch *b = in->first; b; b = b->next) {
+        start_cones(in, b);
+        load(b, b->n, numbers_of(b, system->slip, system->rate), b->rest);
+        for (int i = 0; i < b->n; i++) {
+            b->rest[i] += SELECT(b->free[i], b->yield[i] * b->p[i], -b->rest[i]);
+        }
+        for (int i = 0; i < b->cones; i++) {
+            add_lag(&b->cone[i], b->rest, &b->lag);
+        }
+    }
+}
+
+// ---- updates
+
+static void set_impulses(const interior *in)
+{
+    const sprag_system *system = in->system;
+    for (const batch *b = in->first; b; b = b->next) {
+        store(b, b->n, b->p, numbers_of(b, system->impulse, system->row_impulse));
+    }
+}
+
+SPRAG_VECTORS
+static bool set_all_matrices(const interior *in)
+{
+    lane_mask lost = {0};
+    for (batch *b = in->first; b; b = b->next) {
+        if (b->n == 3) {
+            set_matrix(b, 3, &lost);
+        } else if (b->n == 1) {
+            set_matrix(b, 1, &lost);
+        } else {
+            set_matrix(b, 6, &lost);
+        }
+    }
+    return !any(&lost);
+}
+
+SPRAG_VECTORS
+static void add_to_matrix(sprag_system *system, const batch *b)
+{
+    double G[LANES][6][6];
+    if (b->n == 3) {
+        unpack(b, 3, G);
+    } else if (b->n == 1) {
+        unpack(b, 1, G);
+    } else {
+        unpack(b, 6, G);
+    }
+    for (int l = 0; l < b->count; l++) {
+        if (b->n > 1) {
+            system->space->add_point(system, b->first + l, (const double(*)[6])G[l], true);
+        } else if (G[l][0][0] > 0) {
+            system->space->add_equation(system, b->first + l, G[l][0][0], true);
+        }
+    }
+}
 
 static sprag_result factor(interior *in)
 {
@@ -283,148 +391,110 @@ static sprag_result factor(interior *in)
     if (result != SPRAG_OK) {
         return result;
     }
-    int next = 0;
-    if (!scale_cones(in->cones, in->batches) || !set_point_matrices(in, &next)) {
+    if (!set_all_matrices(in)) {
         return SPRAG_SINGULAR;
     }
-    for (int i = 0; i < system->points; i++) {
-        if (!is_held(&system->point[i])) {
-            system->space->add_point(system, i, (const double(*)[6])in->D[i], true);
-        }
-    }
-    for (int i = 0; i < system->equations; i++) {
-        double sum = system->equation[i].yield;
-        for (; next < in->limits && in->limit[next].p == &in->row_p[i]; next++) {
-            const double root = in->cones[next / LANES].root[next % LANES];
-            sum += 1 / (root * root);
-        }
-        in->row_D[i] = 1 / sum;
-        if (in->row_D[i] > 0) {
-            system->space->add_equation(system, i, in->row_D[i], true);
-        }
+    for (const batch *b = in->first; b; b = b->next) {
+        add_to_matrix(system, b);
     }
     return system->space->factor(system, true);
 }
 
-// ---- updates
-
-// Sets the residual M (v - v*) - J' p of the system.
-static void set_residual(const interior *in, const double *v)
-{
-    sprag_system_set_impulses(in->system, in->p, in->row_p);
-    sprag_system_balance(in->system, v);
-}
-
-// Sets ds, and what those duals follow that have one solution.
-static void set_changes(const interior *in)
+SPRAG_VECTORS
+static void take_all_wanted(const interior *in, bool predicts, double mu)
 {
     const sprag_system *system = in->system;
-    for (int i = 0; i < in->limits; i++) {
-        const limit *of = &in->limit[i];
-        cones *c = &in->cones[i / LANES];
-        const bool points = of->point >= 0;
-        const long row = points ? 0 : of->p - in->row_p;
-        const double *rest = points ? in->rest[of->point] : &in->row_rest[row];
-        const double *du = points ? system->slip_change[of->point] : &system->rate_change[row];
-        const double *yield = points ? in->yield[of->point] : &system->equation[row].yield;
-        double ds[3];
-        set_image(of, of->dp, ds);
-        for (int k = 0; k < 3; k++) {
-            const int at = of->at[k], l = i % LANES;
-            c->ds[k][l] = ds[k];
-            c->x[k][l] = rest[at] + du[at] + yield[at] * of->dp[at];
+    for (batch *b = in->first; b; b = b->next) {
+        if (b->n == 3) {
+            take_wanted(b, 3, predicts, mu);
+            store(b, 3, b->dp, system->impulse[0]);
+        } else if (b->n == 1) {
+            take_wanted(b, 1, predicts, mu);
+            store(b, 1, b->dp, system->row_impulse);
+        } else {
+            take_wanted(b, 6, predicts, mu);
+            store(b, 6, b->dp, system->impulse[0]);
         }
     }
 }
 
-static void clear_adjoints(interior *in)
+SPRAG_VECTORS
+static void take_all_changes(const interior *in, gaps *g)
 {
-    memset(in->e, 0, (size_t)in->system->points * sizeof *in->e);
-    memset(in->row_e, 0, (size_t)in->system->equations * sizeof *in->row_e);
+    const sprag_system *system = in->system;
+    lanes du[6];
+    for (batch *b = in->first; b; b = b->next) {
+        if (b->n == 3) {
+            load(b, 3, system->slip_change[0], du);
+            take_changes(b, 3, du, g);
+        } else if (b->n == 1) {
+            load(b, 1, system->rate_change, du);
+            take_changes(b, 1, du, g);
+        } else {
+            load(b, 6, system->slip_change[0], du);
+            take_changes(b, 6, du, g);
+        }
+    }
 }
 
+SPRAG_VECTORS
+static void move_all(const interior *in, double share, lanes *gap, lanes *lack)
+{
+    for (batch *b = in->first; b; b = b->next) {
+        if (b->n == 3) {
+            move(b, 3, share, gap, lack);
+        } else if (b->n == 1) {
+            move(b, 1, share, gap, lack);
+        } else {
+            move(b, 6, share, gap, lack);
+        }
+    }
+}
+
+// Means of s'z over the cones, J, and the largest share up to `most` of an update.
+typedef struct step {
+    double mean[3], longest;
+} step;
+
 // An update of v, p, s and z.
-static void update(interior *in, bool predicts, double mu, double *dv)
+static void update(interior *in, bool predicts, double mu, double most, double *dv, step *to)
 {
     sprag_system *system = in->system;
-    clear_adjoints(in);
-    want(in->cones, in->batches, predicts, mu);
-    for (int i = 0; i < in->limits; i++) { // e = A' (W^-1 k + z) - rest: the duals cancel
-        const limit *of = &in->limit[i];
-        add_adjoint(of, in->cones[i / LANES].x, i % LANES, of->e);
-    }
-    take_all_wanted(in);
-    for (int i = 0; i < system->equations; i++) {
-        in->row_c[i] = in->row_D[i] * (in->row_e[i] - in->row_rest[i]);
-    }
+    gaps g = {.share = most * ones};
+    take_all_wanted(in, predicts, mu);
     system->space->gather(system, dv);
     add_scaled(dv, -1, system->residual, system->size);
     system->space->solve(system, true, dv);
     sprag_system_change(system, dv);
-    take_all_changes(in);
-    for (int i = 0; i < system->equations; i++) {
-        in->row_dp[i] = in->row_c[i] - in->row_D[i] * system->rate_change[i];
+    take_all_changes(in, &g);
+    to->longest = most;
+    for (int l = 0; l < LANES; l++) {
+        to->longest = fmin(to->longest, g.share[l]);
     }
-    set_changes(in);
-    set_dual_changes(in->cones, in->batches);
+    for (int i = 0; i < 3; i++) {
+        const double sum = g.sum[i][0] + g.sum[i][1] + (g.sum[i][2] + g.sum[i][3]);
+        to->mean[i] = in->cones > 0 ? sum / in->cones : 0;
+    }
 }
 
-static double longest_update(const interior *in, double share)
-{
-    return share * longest_share(in->cones, in->batches, 1 / share);
-}
-
-// Mean of s'z after a share of the update, J.
-static double mean_gap(const interior *in, double share)
-{
-    double sum = 0;
-    for (int i = 0; i < in->batches; i++) {
-        const cones *c = &in->cones[i];
-        lanes gap[3];
-        for (int k = 0; k < 3; k++) {
-            gap[k] = (c->s[k] + share * c->ds[k]) * (c->z[k] + share * c->dz[k]);
-        }
-        for (int l = 0; l < LANES && LANES * i + l < in->limits; l++) {
-            sum = sum + gap[0][l] + gap[1][l] + gap[2][l];
-        }
-    }
-    return in->limits > 0 ? sum / in->limits : 0;
-}
-
-// Largest speed that a gap stands for, and of the laws' own errors, relative to the scale.
-static double error_of(interior *in)
-{
-    const sprag_system *system = in->system;
-    const double gap = largest_gap(in->cones, in->batches);
-    double lack = 0;
-    clear_adjoints(in);
-    for (int i = 0; i < in->limits; i++) {
-        const limit *of = &in->limit[i];
-        add_adjoint(of, in->cones[i / LANES].z, i % LANES, of->e);
-    }
-    for (int i = 0; i < system->points; i++) {
-        for (int k = 0; k < 3; k++) { // m/s
-            const double apart = fabs(in->e[i][k] - in->rest[i][k]);
-            lack = apart > lack ? apart : lack;
-        }
-    }
-    return fmax(sqrt(gap), lack) / in->scale;
-}
-
-static void move(interior *in, double alpha, double *v, const double *dv)
+// Takes a share of an update. Returns the error: the largest speed that a gap stands for, and of
+// the laws' own errors, relative to the scale.
+static double take_share(interior *in, double share, double *v, const double *dv)
 {
     sprag_system *system = in->system;
-    sprag_system_move(system, v, alpha, dv);
-    for (int i = 0; i < system->points; i++) {
-        add_scaled(in->p[i], alpha, in->dp[i], 6);
+    lanes gap = {0}, lack = {0};
+    double largest = 0, most = 0;
+    add_scaled(v, share, dv, system->size);
+    for (int i = 0; i < system->size; i++) { // the balance is linear
+        system->residual[i] *= 1 - share;
     }
-    add_scaled(in->row_p, alpha, in->row_dp, system->equations);
-    set_slacks(in);
-    for (int i = 0; i < in->batches; i++) {
-        for (int k = 0; k < 3; k++) {
-            in->cones[i].z[k] += alpha * in->cones[i].dz[k];
-        }
+    system->moved = share;
+    move_all(in, share, &gap, &lack);
+    for (int l = 0; l < LANES; l++) {
+        largest = fmax(largest, gap[l]);
+        most = fmax(most, lack[l]);
     }
+    return fmax(sqrt(largest), most) / in->scale;
 }
 
 // Sets the impulses of the system, and moves v to where they balance: an update leaves a share of
@@ -432,13 +502,11 @@ static void move(interior *in, double alpha, double *v, const double *dv)
 static void balance(interior *in, double *v, double *dv)
 {
     sprag_system *system = in->system;
-    set_residual(in, v);
-    for (int i = 0; i < system->size; i++) {
-        dv[i] = -system->residual[i];
-    }
+    set_impulses(in);
+    sprag_system_balance(system, v);
+    memcpy(dv, system->residual, (size_t)system->size * sizeof *dv);
     sprag_space6_divide_by_mass(system->chart, dv);
-    sprag_system_change(system, dv);
-    sprag_system_move(system, v, 1, dv);
+    add_scaled(v, -1, dv, system->size);
 }
 
 sprag_result sprag_interior_solve(sprag_system *system, double scale, double stiction,
@@ -446,25 +514,18 @@ sprag_result sprag_interior_solve(sprag_system *system, double scale, double sti
                                   sprag_stats *stats)
 {
     interior in = {.system = system, .scale = scale, .stiction = stiction};
-    if (!take(&in, system->scratch)) {
+    if (!take(&in)) {
         return SPRAG_NO_MEMORY;
-    }
-    start_impulses(&in);
-    for (int i = 0; i < system->points; i++) {
-        if (!is_held(&system->point[i])) {
-            add_limits_of_point(&in, i);
-        }
-    }
-    for (int i = 0; i < system->equations; i++) {
-        add_limits_of_row(&in, i);
     }
     memcpy(v, system->start, (size_t)system->size * sizeof *v);
     sprag_system_place(system, v);
-    start_duals(&in);
-    set_residual(&in, v);
+    start(&in);
+    set_impulses(&in);
+    sprag_system_balance(system, v);
     sprag_result result = SPRAG_NOT_CONVERGED;
     double least = STRIBECK_INTERIOR_ENOUGH, left = 1; // of the first residual
     for (int it = 0, since = 0; it < updates && since < STRIBECK_INTERIOR_STALLED; it++, since++) {
+        step s;
         sprag_result factored = factor(&in);
         stats->factorizations++;
         if (factored != SPRAG_OK) {
@@ -473,18 +534,14 @@ sprag_result sprag_interior_solve(sprag_system *system, double scale, double sti
             }
             return factored;
         }
-        double before = mean_gap(&in, 0);
-        update(&in, true, 0, dv);
-        double after = mean_gap(&in, longest_update(&in, 1)), share = after / before;
-        update(&in, false, before * fmin(1, share * share * share), dv);
-        const double length = longest_update(&in, STRIBECK_INTERIOR_SHARE);
-        move(&in, length, v, dv);
+        update(&in, true, 0, 1, dv, &s);
+        const double before = s.mean[0], x = s.longest;
+        const double share = (before + x * (s.mean[1] + x * s.mean[2])) / before;
+        update(&in, false, before * fmin(1, share * share * share), 1 / STRIBECK_INTERIOR_SHARE, dv,
+               &s);
+        const double length = STRIBECK_INTERIOR_SHARE * s.longest;
         left *= 1 - length;
-        for (int i = 0; i < system->size; i++) { // the balance is linear
-            system->residual[i] *= 1 - length;
-        }
-        set_rest(&in);
-        stats->convergence = error_of(&in);
+        stats->convergence = take_share(&in, length, v, dv);
         sprag_system_log(system, stiction, stats);
         if (!isfinite(stats->convergence)) {
             return SPRAG_SINGULAR;

@@ -1,36 +1,50 @@
-// The kernels of the interior-point method (interior.c), over all cones and over all points. Cones,
-// s[0] >= |s[1 ... axes]|, have duals z in the scaling of Nesterov and Todd: four at once,
-// component by component.
+// The kernels of the interior-point method (interior.c). Points that follow each other and are
+// bounded alike, or rows, go four at once, component by component. Cones, s[0] >= |s[1 ... axes]|,
+// have duals z in the scaling of Nesterov and Todd.
 #ifndef SPRAG_INTERIOR_CONES_H
 #define SPRAG_INTERIOR_CONES_H
 
 #include "lanes.h"
 #include "linalg.h"
 #include "system.h"
-#include "vectors6.h"
 
-// s[0] = constant + by[0] p[0], s[1 + k] = by[1 + k] p[at[1 + k]]. Fewer than two components: `by`
-// and the rest of s, z and w are 0, so that all cones have the same size.
-typedef struct limit {
-    double *p, *dp; // of a point (six) or a row: impulses, N s (N m s), and their change
-    double *e;      // of the same: A' of what the cones want, m/s
-    int point;      // -1: of a row
-    bool alone;     // no other one has its components
-    int at[3];      // components of s in p
-    double constant, by[3];
-} limit;
-
-// Lanes without a limit have s = z = (1, 0, 0), which nothing changes.
+// A cone of friction, or the bound of a normal or a row, of each of four: s[0] = constant + by[0]
+// p[0], s[k] = by[k] p[at[k]]. Fewer than two axes: `by` and the rest of s, z and w are 0. Lanes
+// without one have s = z = (1, 0, 0), which nothing changes.
 typedef struct cones {
+    int at[3]; // components of s in p
     lanes s[3], z[3], ds[3], dz[3];
-    lanes w[3], root;          // W = root (2 v v' - J) of Nesterov and Todd, by w = (w0, w1)
-    lanes l[3];                // W^-1 s = W z
-    lanes K[3][3];             // A' W^-2 A of the components, the lower half
-    lanes x[3];                // W^-1 k + z; of those that `follow`, A' z at the end of the update
-    lanes by[3], inverse_mass; // 1/kg, of the normal or the row
-    lane_mask follow[3];       // dz is that of x
+    lanes w[3], root; // W = root (2 v v' - J) of Nesterov and Todd, by w = (w0, w1)
+    lanes l[3];       // W^-1 s = W z
+    // 1 / root, 1 / (1 + w0), 1 / l0, 1 / (l0^2 - |l1|^2)
+    lanes inverse_root, inverse_w, inverse_l, inverse_square;
+    lanes by[3], constant;
+    lanes shape[2], lag; // of friction that the normal impulse bounds; else 0
+    lane_mask follow[3]; // dz is that of the laws: no other cone has the component
     lane_mask used;
 } cones;
+
+// Points, or rows.
+typedef struct batch {
+    struct batch *next;
+    int n; // impulses of each: 3 or 6 of points, 1 of rows
+    int first, count;
+    int cones;
+    cones *cone;
+    lanes inverse_mass;   // 1/kg, of the normal or the row
+    lanes *p, *dp;        // impulses, N s (N m s), and their change
+    lanes *yield;         // m/s per N s
+    lanes *rest, *change; // u + Y p, m/s, and its change
+    lanes lag;            // which De Saxce and Feng add to the normal velocity
+    lanes *D;             // (Y + A' W^-2 A)^-1, the lower half row by row; 0 where not free
+    lane_mask free[6];    // impulses that their laws leave free
+} batch;
+
+// Sums over cones: a share x of an update leaves s'z at sum[0] + x sum[1] + x^2 sum[2].
+typedef struct gaps {
+    lanes sum[3];
+    lanes share; // the largest that leaves all s and z in their cones
+} gaps;
 
 INLINE void determinant(const lanes x[3], lanes *d)
 {
@@ -44,8 +58,8 @@ INLINE void apply(const cones *c, bool inverse, const lanes x[3], lanes y[3])
 {
     double sign = inverse ? -1 : 1;
     lanes along = c->w[1] * x[1] + c->w[2] * x[2];
-    lanes share = x[0] * sign + along / (1 + c->w[0]);
-    lanes size = inverse ? 1 / c->root : c->root;
+    lanes share = x[0] * sign + along * c->inverse_w;
+    lanes size = inverse ? c->inverse_root : c->root;
     y[0] = size * (c->w[0] * x[0] + sign * along);
     for (int k = 1; k < 3; k++) {
         y[k] = size * (x[k] + share * c->w[k]);
@@ -62,14 +76,13 @@ INLINE void multiply(const lanes x[3], const lanes y[3], lanes xy[3])
 }
 
 // y with l o y = x
-INLINE void divide(const lanes l[3], const lanes x[3], lanes y[3])
+INLINE void divide(const cones *c, const lanes x[3], lanes y[3])
 {
-    lanes along, d;
-    dot_of(l, x, &along);
-    determinant(l, &d);
-    y[0] = (2 * l[0] * x[0] - along) / d;
+    lanes along;
+    dot_of(c->l, x, &along);
+    y[0] = (2 * c->l[0] * x[0] - along) * c->inverse_square;
     for (int k = 1; k < 3; k++) {
-        y[k] = (x[k] - y[0] * l[k]) / l[0];
+        y[k] = (x[k] - y[0] * c->l[k]) * c->inverse_l;
     }
 }
 
@@ -103,155 +116,132 @@ INLINE void shorten(const lanes x[3], const lanes dx[3], lanes *most)
     *most = SELECT(outside, *most, before);
 }
 
-// ---- all cones
-
-// Duals where x[0] > 0: on the central path at x[0].
-static inline void centre_duals(cones *c, int count)
+// Duals where x > 0: on the central path at x.
+INLINE void centre_duals(cones *c, const lanes *x)
 {
-    for (; count-- > 0; c++) {
-        lanes d;
-        determinant(c->s, &d);
-        for (int k = 0; k < 3; k++) {
-            const lanes z = (k ? -c->x[0] : c->x[0]) / d * c->s[k];
-            c->z[k] = SELECT(c->x[0] > 0, z, c->z[k]);
-        }
+    lanes d;
+    determinant(c->s, &d);
+    for (int k = 0; k < 3; k++) {
+        const lanes z = (k ? -*x : *x) / d * c->s[k];
+        c->z[k] = SELECT(*x > 0, z, c->z[k]);
     }
 }
 
-// Sets the scaling, and K. false: rounding has brought s or z to the boundary.
-SPRAG_VECTORS
-static bool scale_cones(cones *c, int count)
+// Sets the scaling, and adds A' W^-2 A to the lower half of A. *lost: rounding has brought s or z
+// to the boundary.
+INLINE void scale_cones(cones *c, lanes A[6][6], lane_mask *lost)
 {
-    lane_mask lost = {0};
-    for (; count-- > 0; c++) {
-        lanes s, z, both;
-        determinant(c->s, &s);
-        determinant(c->z, &z);
-        lost |= ~((s > 0) & (z > 0));
-        root_of(&s);
-        root_of(&z);
-        dot_of(c->s, c->z, &both);
-        both = both / (s * z);
-        lanes half = 2 * (1 + both);
-        root_of(&half);
-        half = 1 / half;
-        for (int k = 0; k < 3; k++) {
-            c->w[k] = half * (c->s[k] / s + (k ? -c->z[k] : c->z[k]) / z);
-        }
-        c->root = s / z;
-        root_of(&c->root);
-        apply(c, false, c->z, c->l);
-        const lanes size = 1 / (c->root * c->root);
-        for (int i = 0; i < 3; i++) {
-            for (int j = 0; j <= i; j++) {
-                lanes entry = (i > 0 && j == 0 ? -2.0 : 2.0) * c->w[i] * c->w[j];
-                entry = i != j ? entry : i == 0 ? entry - 1 : entry + 1;
-                c->K[i][j] = c->by[i] * c->by[j] * size * entry;
-            }
+    lanes s, z, both;
+    determinant(c->s, &s);
+    determinant(c->z, &z);
+    *lost |= ~((s > 0) & (z > 0));
+    root_of(&s);
+    root_of(&z);
+    dot_of(c->s, c->z, &both);
+    const lanes of_s = 1 / s, of_z = 1 / z;
+    c->inverse_square = of_s * of_z; // l is as far from the boundary as s and z in the mean
+    lanes half = 2 * (1 + both * c->inverse_square);
+    root_of(&half);
+    half = 1 / half;
+    for (int k = 0; k < 3; k++) {
+        c->w[k] = half * (c->s[k] * of_s + (k ? -c->z[k] : c->z[k]) * of_z);
+    }
+    const lanes size = z * of_s; // 1 / root^2
+    c->root = s * of_z;
+    root_of(&c->root);
+    c->inverse_root = c->root * size;
+    c->inverse_w = 1 / (1 + c->w[0]);
+    apply(c, false, c->z, c->l);
+    c->inverse_l = 1 / c->l[0];
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j <= i; j++) {
+            lanes entry = (i > 0 && j == 0 ? -2.0 : 2.0) * c->w[i] * c->w[j];
+            entry = i != j ? entry : i == 0 ? entry - 1 : entry + 1;
+            A[c->at[i]][c->at[j]] += c->by[i] * c->by[j] * size * entry;
         }
     }
-    return !any(&lost);
 }
 
 // Sets dz = W^-1 k, where W^-1 ds + W dz = k leads to the central path at mu, or to its end
-// (predicts), and x.
-SPRAG_VECTORS
-static void want(cones *c, int count, bool predicts, double mu)
+// (predicts), and adds A' (dz + z) to e.
+INLINE void want(cones *c, bool predicts, double mu, lanes e[6])
 {
-    for (; count-- > 0; c++) {
-        lanes x[3], k[3];
-        multiply(c->l, c->l, x);
+    lanes x[3], k[3];
+    multiply(c->l, c->l, x);
+    for (int j = 0; j < 3; j++) {
+        x[j] = -x[j];
+    }
+    if (!predicts) {
+        lanes ds[3], dz[3], product[3];
+        apply(c, true, c->ds, ds);
+        apply(c, false, c->dz, dz);
+        multiply(ds, dz, product);
         for (int j = 0; j < 3; j++) {
-            x[j] = -x[j];
+            x[j] += (j == 0 ? mu : 0) - product[j];
         }
-        if (!predicts) {
-            lanes ds[3], dz[3], product[3];
-            apply(c, true, c->ds, ds);
-            apply(c, false, c->dz, dz);
-            multiply(ds, dz, product);
-            for (int j = 0; j < 3; j++) {
-                x[j] += (j == 0 ? mu : 0) - product[j];
-            }
-        }
-        divide(c->l, x, k);
-        apply(c, true, k, c->dz);
-        for (int j = 0; j < 3; j++) {
-            c->x[j] = c->dz[j] + c->z[j];
-        }
+    }
+    divide(c, x, k);
+    apply(c, true, k, c->dz);
+    for (int j = 0; j < 3; j++) {
+        e[c->at[j]] += c->by[j] * (c->dz[j] + c->z[j]);
     }
 }
 
-// Sets dz = W^-1 k - W^-2 ds, where dz holds W^-1 k. Near the boundary of the cone W^-2 is so large
-// that dz would be rounding: A' z = u + Y p + lag gives it where it has one solution.
-SPRAG_VECTORS
-static void set_dual_changes(cones *c, int count)
+// Sets ds, and dz = W^-1 k - W^-2 ds, where dz holds W^-1 k. Near the boundary of the cone W^-2 is
+// so large that dz would be rounding: A' z = u + Y p + lag = x gives it where it has one solution.
+INLINE void set_changes(cones *c, const lanes *dp, const lanes x[6])
 {
-    for (; count-- > 0; c++) {
-        lanes x[3], y[3];
-        apply(c, true, c->ds, x);
-        apply(c, true, x, y);
-        for (int k = 0; k < 3; k++) {
-            const lanes by = SELECT(c->follow[k], c->by[k], ones);
-            const lanes dz = SELECT(c->follow[k], c->x[k] / by - c->z[k], c->dz[k] - y[k]);
-            c->dz[k] = SELECT(c->used, dz, zeros);
-        }
+    lanes y[3], t[3];
+    for (int k = 0; k < 3; k++) {
+        c->ds[k] = c->by[k] * dp[c->at[k]];
+    }
+    apply(c, true, c->ds, t);
+    apply(c, true, t, y);
+    for (int k = 0; k < 3; k++) {
+        const lanes by = SELECT(c->follow[k], c->by[k], ones);
+        const lanes dz = SELECT(c->follow[k], x[c->at[k]] / by - c->z[k], c->dz[k] - y[k]);
+        c->dz[k] = SELECT(c->used, dz, zeros);
     }
 }
 
-// The largest share of the update, up to `most`, that leaves all s and z in their cones.
-SPRAG_VECTORS
-static double longest_share(const cones *c, int count, double most)
+INLINE void add_gaps(const cones *c, gaps *g)
 {
-    lanes share = most * ones;
-    for (; count-- > 0; c++) {
-        shorten(c->s, c->ds, &share);
-        shorten(c->z, c->dz, &share);
-    }
-    for (int l = 0; l < LANES; l++) {
-        most = fmin(most, share[l]);
-    }
-    return most;
+    lanes ends[2], middle, other;
+    dot_of(c->s, c->z, &ends[0]);
+    dot_of(c->s, c->dz, &middle);
+    dot_of(c->ds, c->z, &other);
+    dot_of(c->ds, c->dz, &ends[1]);
+    middle = middle + other;
+    g->sum[0] += SELECT(c->used, ends[0], zeros);
+    g->sum[1] += middle;
+    g->sum[2] += ends[1];
+    shorten(c->s, c->ds, &g->share);
+    shorten(c->z, c->dz, &g->share);
 }
 
-// The largest product of 2 s'z and the inverse mass, J/kg.
-SPRAG_VECTORS
-static double largest_gap(const cones *c, int count)
-{
-    lanes largest = {0};
-    double most = 0;
-    for (; count-- > 0; c++) {
-        lanes gap;
-        dot_of(c->s, c->z, &gap);
-        gap = 2 * gap * c->inverse_mass;
-        largest = SELECT(gap > largest, gap, largest);
-    }
-    for (int l = 0; l < LANES; l++) {
-        most = fmax(most, largest[l]);
-    }
-    return most;
-}
-
-// ---- one of them
-
-// A p
-static inline void set_image(const limit *of, const double *p, double s[3])
+// Sets s where p is.
+INLINE void set_slacks(cones *c, const lanes *p)
 {
     for (int k = 0; k < 3; k++) {
-        s[k] = of->by[k] * p[of->at[k]];
+        c->s[k] = c->by[k] * p[c->at[k]];
     }
+    c->s[0] += c->constant;
 }
 
-// to += A' x of a lane
-static inline void add_adjoint(const limit *of, const lanes x[3], int l, double *to)
+// Adds what friction adds to the normal velocity.
+INLINE void add_lag(const cones *c, const lanes *rest, lanes *lag)
 {
-    for (int k = 0; k < 3; k++) {
-        to[of->at[k]] += of->by[k] * x[k][l];
-    }
+    const lanes a = c->shape[0] * rest[c->at[1]], b = c->shape[1] * rest[c->at[2]];
+    lanes size = a * a + b * b;
+    root_of(&size);
+    *lag += c->lag * size;
 }
 
-// X = A^-1 of the first n rows and columns, symmetric positive definite. false in a lane: it is
-// not.
-INLINE void invert_rows(lanes A[6][6], int n, lanes D[6][6], lane_mask *positive)
+// ---- matrices of points and rows
+
+// D = A^-1 of the first n rows and columns, symmetric positive definite, in lower halves row by
+// row. false in a lane: it is not.
+INLINE void invert_rows(lanes A[6][6], int n, lanes *D, lane_mask *positive)
 {
     lanes X[6][6];
     for (int i = 0; i < n; i++) { // A becomes its factor, with the inverse of its diagonal
@@ -283,144 +273,167 @@ INLINE void invert_rows(lanes A[6][6], int n, lanes D[6][6], lane_mask *positive
             for (int k = i; k < n; k++) {
                 sum += X[k][i] * X[k][j];
             }
-            D[i][j] = D[j][i] = sum;
+            *D++ = sum;
         }
     }
 }
 
-// ---- a solve
-
-typedef struct interior {
-    sprag_system *system;
-    double scale, stiction; // m/s
-    limit *limit;
-    int limits, batches;
-    cones *cones; // batches
-    double (*p)[6], (*dp)[6], (*c)[6], (*e)[6], (*yield)[6], (*rest)[6], (*D)[6][6];
-    bool (*free)[6]; // points: impulses that their laws leave free
-    double *row_p, *row_dp, *row_c, *row_e, *row_rest, *row_D;
-} interior;
-
-// ---- points: matrices
-
-// Adds Y and the cones of a point to a lane. *next: its first limit, and the first of the next.
-static void add_stiffness(const interior *in, int i, int *next, int l, lanes A[6][6])
+// Entry of a lower half.
+INLINE int entry(int i, int j)
 {
-    for (; *next < in->limits && in->limit[*next].point == i; ++*next) {
-        const int *at = in->limit[*next].at;
-        const cones *c = &in->cones[*next / LANES];
-        for (int j = 0; j < 3; j++) {
-            for (int k = 0; k <= j; k++) {
-                A[at[j]][at[k]][l] += c->K[j][k][*next % LANES];
-            }
+    return i > j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i;
+}
+
+// y = D x
+INLINE void times(const lanes *D, int n, const lanes *x, lanes *y)
+{
+    for (int i = 0; i < n; i++) {
+        y[i] = D[entry(i, 0)] * x[0];
+        for (int j = 1; j < n; j++) {
+            y[i] += D[entry(i, j)] * x[j];
         }
     }
 }
 
-// D of a few points of n impulses each, with 0 where a point has none.
-INLINE bool set_matrices(interior *in, int first, int count, int n, int *next)
+// ---- batches. n is that of the batch, known to the compiler.
+
+// Sets D. *lost: it is not.
+INLINE void set_matrix(batch *b, int n, lane_mask *lost)
 {
-    lanes A[6][6] = {{{0}}}, D[6][6];
+    lanes A[6][6];
     lane_mask positive = (lane_mask)(zeros == zeros);
-    for (int l = 0; l < LANES; l++) {
-        for (int k = 0; k < n; k++) {
-            A[k][k][l] = l < count && in->free[first + l][k] ? in->yield[first + l][k] : 1;
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < i; j++) {
+            A[i][j] = zeros;
         }
-        if (l < count) {
-            add_stiffness(in, first + l, next, l, A);
+        A[i][i] = SELECT(b->free[i], b->yield[i], ones);
+    }
+    for (int i = 0; i < b->cones; i++) {
+        scale_cones(&b->cone[i], A, lost);
+    }
+    invert_rows(A, n, b->D, &positive);
+    *lost |= ~positive;
+    for (int i = 0; i < n; i++) {
+        b->D[entry(i, i)] = SELECT(b->free[i], b->D[entry(i, i)], zeros);
+    }
+}
+
+// Loads the numbers of the points, or rows, from arrays of six, or one.
+INLINE void load(const batch *b, int n, const double *from, lanes *to)
+{
+    const int wide = n == 1 ? 1 : 6;
+    from += wide * b->first;
+    if (n == 3 && b->count == LANES) {
+        lanes four[LANES];
+        load_four((const void *[]){from, from + 6, from + 12, from + 18}, 0, four);
+        memcpy(to, four, 3 * sizeof *to);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        to[i] = zeros;
+        for (int l = 0; l < b->count; l++) {
+            to[i][l] = from[wide * l + i];
         }
     }
-    invert_rows(A, n, D, &positive);
-    for (int l = 0; l < count; l++) {
-        const bool *free = in->free[first + l];
+}
+
+INLINE void store(const batch *b, int n, const lanes *from, double *to)
+{
+    const int wide = n == 1 ? 1 : 6;
+    to += wide * b->first;
+    if (n == 3) {
+        lanes four[LANES] = {from[0], from[1], from[2], zeros};
+        transpose(four);
+        for (int l = 0; l < b->count; l++) {
+            memcpy(to + 6 * l, &four[l], sizeof four[l]);
+        }
+        return;
+    }
+    for (int l = 0; l < b->count; l++) {
+        for (int i = 0; i < n; i++) {
+            to[wide * l + i] = from[i][l];
+        }
+    }
+}
+
+// D of one point, or row, of the batch.
+INLINE void unpack(const batch *b, int n, double G[LANES][6][6])
+{
+    for (int i = 0; i < n && n == 3; i++) {
+        lanes row[LANES] = {b->D[entry(i, 0)], b->D[entry(i, 1)], b->D[entry(i, 2)], zeros};
+        transpose(row);
+        for (int l = 0; l < LANES; l++) {
+            memcpy(G[l][i], &row[l], sizeof row[l]);
+        }
+    }
+    for (int i = 0; i < n && n != 3; i++) {
         for (int j = 0; j < n; j++) {
-            for (int k = 0; k < n; k++) {
-                in->D[first + l][j][k] = j != k || free[k] ? D[j][k][l] : 0;
-            }
-            if (n == 3) {
-                in->D[first + l][j][3] = 0; // which times multiplies by
+            for (int l = 0; l < LANES; l++) {
+                G[l][i][j] = b->D[entry(i, j)][l];
             }
         }
     }
-    positive = ~positive;
-    return !any(&positive);
 }
 
-SPRAG_VECTORS
-static bool set_point_matrices(interior *in, int *next)
+// dp = D (A' (W^-1 k + z) - u - Y p - lag): the duals cancel.
+INLINE void take_wanted(batch *b, int n, bool predicts, double mu)
 {
-    const sprag_point *point = in->system->point;
-    bool done = true;
-    for (int i = 0, count; i < in->system->points && done; i += count) {
-        for (count = 1; count < LANES && i + count < in->system->points; count++) {
-            if (point[i + count].dim != point[i].dim) {
-                break;
-            }
-        }
-        done = point[i].dim == 3 ? set_matrices(in, i, count, 3, next)
-                                 : set_matrices(in, i, count, 6, next);
+    lanes e[6];
+    for (int i = 0; i < n; i++) {
+        e[i] = -b->rest[i];
     }
-    return done;
+    e[0] -= b->lag;
+    for (int i = 0; i < b->cones; i++) {
+        want(&b->cone[i], predicts, mu, e);
+    }
+    times(b->D, n, e, b->dp);
 }
 
-// ---- points: updates
-
-// y = D x. D is symmetric, and 0 where a point of three impulses has none.
-INLINE void times(const double D[6][6], int dim, const double *x, vector6 *y)
+// dp -= D du, and all other changes.
+INLINE void take_changes(batch *b, int n, const lanes *du, gaps *g)
 {
-    *y = (vector6){{0}, {0}};
-    for (int i = 0; i < dim; i++) {
-        y->a += x[i] * *(const sprag_four *)D[i];
-        if (dim == 6) {
-            y->b += x[i] * *(const sprag_two *)(D[i] + 4);
-        }
+    lanes fall[6], x[6];
+    times(b->D, n, du, fall);
+    for (int i = 0; i < n; i++) {
+        b->dp[i] -= fall[i];
+        b->change[i] = SELECT(b->free[i], du[i] + b->yield[i] * b->dp[i], zeros);
+        x[i] = b->rest[i] + b->change[i];
+    }
+    x[0] += b->lag;
+    for (int i = 0; i < b->cones; i++) {
+        set_changes(&b->cone[i], b->dp, x);
+        add_gaps(&b->cone[i], g);
     }
 }
 
-// c = D (e - rest)
-INLINE void take_wanted(const interior *in, int i, int dim)
+// Takes a share of the update. gap: the largest product of 2 s'z and the inverse mass, J/kg;
+// lack: of points, the largest error of the laws themselves, m/s.
+INLINE void move(batch *b, int n, double share, lanes *gap, lanes *lack)
 {
-    double *e = in->e[i];
-    vector6 wanted;
-    load6(&wanted, e);
-    subtract6(&wanted, 1, in->rest[i]);
-    store6(e, &wanted);
-    times((const double(*)[6])in->D[i], dim, e, &wanted);
-    store6(in->c[i], &wanted);
-}
-
-SPRAG_VECTORS
-static void take_all_wanted(const interior *in)
-{
-    for (int i = 0; i < in->system->points; i++) {
-        if (in->system->point[i].dim == 3) {
-            take_wanted(in, i, 3);
-        } else {
-            take_wanted(in, i, 6);
-        }
+    lanes e[6], lag = zeros;
+    for (int i = 0; i < n; i++) {
+        b->p[i] += share * b->dp[i];
+        b->rest[i] += share * b->change[i];
+        e[i] = -b->rest[i];
     }
-}
-
-// dp = c - D du
-INLINE void take_change(const interior *in, int i, int dim)
-{
-    vector6 fall, change;
-    times((const double(*)[6])in->D[i], dim, in->system->slip_change[i], &fall);
-    load6(&change, in->c[i]);
-    change.a -= fall.a;
-    change.b -= fall.b;
-    store6(in->dp[i], &change);
-}
-
-SPRAG_VECTORS
-static void take_all_changes(const interior *in)
-{
-    for (int i = 0; i < in->system->points; i++) {
-        if (in->system->point[i].dim == 3) {
-            take_change(in, i, 3);
-        } else {
-            take_change(in, i, 6);
+    for (int i = 0; i < b->cones; i++) {
+        cones *c = &b->cone[i];
+        lanes product;
+        set_slacks(c, b->p);
+        for (int k = 0; k < 3; k++) {
+            c->z[k] += share * c->dz[k];
+            e[c->at[k]] += c->by[k] * c->z[k];
         }
+        dot_of(c->s, c->z, &product);
+        product = 2 * product * b->inverse_mass;
+        *gap = SELECT(product > *gap, product, *gap);
+        add_lag(c, b->rest, &lag);
+    }
+    b->lag = lag;
+    e[0] -= lag;
+    for (int i = 0; i < n && n > 1 && i < 3; i++) {
+        const lanes apart = SELECT(e[i] < 0, -e[i], e[i]);
+        *lack = SELECT(apart > *lack, apart, *lack);
     }
 }
 
