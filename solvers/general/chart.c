@@ -214,13 +214,15 @@ static void copy_by_place(const sprag_general_problem *p, const sprag_chart *cha
     }
     for (int c = 0; c < p->contacts; c++) {
         sprag_stencil *stencil = &space->point[c];
+        stencil->first = c;
+        stencil->run = 1;
         for (int side = 0; side < 2; side++) {
             int node = stencil->node[side] = chart->node[c][side];
             for (int k = 0; node != SPRAG_NOWHERE && k < 3; k++) {
                 const int *at = velocity + 6 * node;
                 const double *row = sprag_jacobian_row(p, c, k);
                 for (int i = 0; i < 6; i++) {
-                    stencil->jacobian[side][k][i] = at[i] ? row[at[i] - 1] : 0;
+                    space->jacobian[side][c][k][i] = at[i] ? row[at[i] - 1] : 0;
                 }
             }
         }

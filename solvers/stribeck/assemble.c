@@ -79,25 +79,14 @@ static void add_turning(sprag_system *system, sprag_point *point, const sprag_tu
     }
 }
 
-static void set_jacobian(sprag_stencil *stencil, bool turns, const sprag_contact *contact)
+static void set_jacobian(sprag_space6 *space, int i, const sprag_contact *contact)
 {
-    static const int component[3] = {SPRAG_SPIN, SPRAG_ROLL,
-                                     SPRAG_ROLL + 1}; // about normal, tangent, tangent
     for (int side = 0; side < 2; side++) {
-        double sign = side ? -1 : 1;
-        if (turns) {
-            memset(stencil->jacobian[side][SPRAG_ROLL], 0, sizeof stencil->jacobian[side] / 2);
-        }
-        for (int i = 0; i < 3; i++) {
-            double *row = stencil->jacobian[side][i];
-            point_jacobian(contact->arm[side], contact->frame[i], row);
-            for (int k = 0; k < 6; k++) {
-                row[k] *= sign;
-            }
-            if (turns) {
-                for (int k = 0; k < 3; k++) {
-                    stencil->jacobian[side][component[i]][3 + k] = sign * contact->frame[i][k];
-                }
+        for (int k = 0; k < 3; k++) {
+            double *row = space->jacobian[side][i][k];
+            point_jacobian(contact->arm[side], contact->frame[k], row);
+            for (int j = 0; j < 6 && side; j++) {
+                row[j] = -row[j];
             }
         }
     }
@@ -110,17 +99,21 @@ static double inverse_mass_of(const assembly *assembly, const int node[2], const
     return sprag_space6_inverse_mass(assembly->space, node, row0, row1, row0, row1);
 }
 
-static void set_nodes(const assembly *assembly, const int body[2], int node[2], const double *row0,
-                      const double *row1, int rows, double *offset)
+// The node of a side. A kinematic body has none: its velocity is returned, else NULL.
+static const double *set_node(const assembly *assembly, int body, int *node)
+{
+    *node = body == SPRAG_STATIC ? SPRAG_NOWHERE : assembly->node_of[body];
+    const bool kinematic = body != SPRAG_STATIC && *node == SPRAG_NOWHERE;
+    return kinematic ? assembly->problem->body[body].velocity : NULL;
+}
+
+static void set_point_nodes(const assembly *assembly, const int body[2], int i, sprag_point *point)
 {
     for (int side = 0; side < 2; side++) {
-        int b = body[side];
-        node[side] = b == SPRAG_STATIC ? SPRAG_NOWHERE : assembly->node_of[b];
-        if (b != SPRAG_STATIC && node[side] == SPRAG_NOWHERE) { // kinematic
-            for (int i = 0; i < rows; i++) {
-                const double *row = (side ? row1 : row0) + 6 * i;
-                offset[i] += dot6(row, assembly->problem->body[b].velocity);
-            }
+        const double *v = set_node(assembly, body[side], &assembly->space->point[i].node[side]);
+        for (int k = 0; k < point->dim && v; k++) {
+            double room[6];
+            point->offset[k] += dot6(sprag_space6_row(assembly->space, i, side, k, room), v);
         }
     }
 }
@@ -132,13 +125,15 @@ static double yield_of(double compliance, double soft, double inverse_mass)
 }
 
 // Friction yields a little; under an infinite coefficient it is a bond that yields as much.
-static void prepare_cones(sprag_system *system, const assembly *assembly, const sprag_point *point,
-                          const sprag_stencil *stencil)
+static void prepare_cones(sprag_system *system, const assembly *assembly, int i)
 {
+    const sprag_point *point = &system->point[i];
     for (int c = point->cone; c < point->cone + point->cones; c++) {
         sprag_cone *cone = &system->cone[c];
-        double w = inverse_mass_of(assembly, stencil->node, stencil->jacobian[0][cone->first],
-                                   stencil->jacobian[1][cone->first]);
+        double room[2][6];
+        const double *row0 = sprag_space6_row(assembly->space, i, 0, cone->first, room[0]);
+        const double *row1 = sprag_space6_row(assembly->space, i, 1, cone->first, room[1]);
+        double w = inverse_mass_of(assembly, assembly->space->point[i].node, row0, row1);
         double soft = assembly->soft.share.friction * w;
         cone->inverse_mass = w;
         bool bond = isinf(cone->coefficient);
@@ -160,21 +155,21 @@ static void prepare_point(sprag_system *system, const assembly *assembly, int i,
 {
     const sprag_contact *contact = &assembly->problem->contact[i];
     sprag_point *point = &system->point[i];
-    sprag_stencil *stencil = &assembly->space->point[i];
     bool turns = count_turning(contact->turning) > 0;
     *point = (sprag_point){.dim = turns ? 6 : 3, .cone = cone, .offset = {-contact->bias}};
-    set_jacobian(stencil, turns, contact);
-    set_nodes(assembly, contact->body, stencil->node, stencil->jacobian[0][0],
-              stencil->jacobian[1][0], point->dim, point->offset);
+    set_jacobian(assembly->space, i, contact);
+    set_point_nodes(assembly, contact->body, i, point);
+    sprag_space6_find_run(assembly->space, i, contact->arm);
     double lever = sprag_larger(norm3(contact->arm[0]), norm3(contact->arm[1]));
     double per_length = lever > 0 ? 1 / lever : 1;
     add_cones(system, point, &contact->slide, SPRAG_SLIDE, 1);
     if (turns) {
         add_turning(system, point, contact->turning, per_length);
     }
-    prepare_cones(system, assembly, point, stencil);
-    double w = inverse_mass_of(assembly, stencil->node, stencil->jacobian[0][SPRAG_NORMAL],
-                               stencil->jacobian[1][SPRAG_NORMAL]);
+    prepare_cones(system, assembly, i);
+    double w = inverse_mass_of(assembly, assembly->space->point[i].node,
+                               assembly->space->jacobian[0][i][SPRAG_NORMAL],
+                               assembly->space->jacobian[1][i][SPRAG_NORMAL]);
     point->yield = sprag_contact_yield(&assembly->soft, contact, w);
     if (contact->stiffness > 0) {
         set_stiffness(point, contact, &assembly->soft, w);
@@ -197,8 +192,10 @@ static void prepare_equation(sprag_system *system, const assembly *assembly, int
                                  .hi = row->hi * step,
                                  .guess = row->guess * step};
     memcpy(stencil->jacobian, row->jacobian, sizeof stencil->jacobian);
-    set_nodes(assembly, row->body, stencil->node, row->jacobian[0], row->jacobian[1], 1,
-              &equation->offset);
+    for (int side = 0; side < 2; side++) {
+        const double *v = set_node(assembly, row->body[side], &stencil->node[side]);
+        equation->offset += v ? dot6(row->jacobian[side], v) : 0;
+    }
     sprag_inverse inverse[2];
     sprag_space6_inverse(assembly->space, stencil->node, inverse);
     double w = inverse_mass_of(assembly, stencil->node, row->jacobian[0], row->jacobian[1]);

@@ -219,9 +219,11 @@ sprag_result sprag_derivative_add_contacts(const sprag_derivative *d, const spra
                 continue;
             }
             for (int a = 0; a < system.point[k].dim; a++) {
-                const double *J = space->point[i].jacobian[side][a];
+                double room[2][6];
+                const double *J = sprag_space6_row(space, i, side, a, room[0]);
+                const double *to = sprag_space6_row(there, k, side, a, room[1]);
                 for (int c = 0; c < 6; c++) {
-                    double turned = there->point[k].jacobian[side][a][c] - J[c];
+                    double turned = to[c] - J[c];
                     change[body[b]][c] -= d->system.impulse[i][a] * turned + gain[a] * J[c];
                 }
             }

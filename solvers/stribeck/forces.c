@@ -37,8 +37,11 @@ static double inverse_mass_of(const iterate *s, int i, const sprag_cone *cone)
     if (cone->axes == 1) {
         return cone->inverse_mass;
     }
-    const double *a0 = at->jacobian[0][cone->first], *a1 = at->jacobian[1][cone->first];
-    const double *b0 = at->jacobian[0][cone->first + 1], *b1 = at->jacobian[1][cone->first + 1];
+    double room[4][6];
+    const double *a0 = sprag_space6_row(space, i, 0, cone->first, room[0]);
+    const double *a1 = sprag_space6_row(space, i, 1, cone->first, room[1]);
+    const double *b0 = sprag_space6_row(space, i, 0, cone->first + 1, room[2]);
+    const double *b1 = sprag_space6_row(space, i, 1, cone->first + 1, room[3]);
     const double other = sprag_space6_inverse_mass(space, at->node, b0, b1, b0, b1);
     const double both = sprag_space6_inverse_mass(space, at->node, a0, a1, b0, b1);
     return sprag_larger(cone->inverse_mass, other) + fabs(both);

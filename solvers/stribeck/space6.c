@@ -1,9 +1,11 @@
 #include "space6.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "kinematics.h"
 #include "linalg.h"
+#include "stribeck_constants.h"
 #include "symmetric3.h"
 #include "vectors.h"
 #include "vectors6.h"
@@ -19,6 +21,37 @@ static void momentum(const sprag_system *system, const double *v, double *p)
     }
 }
 
+// Velocity of the near side relative to the far one, at the near centre.
+static inline __attribute__((always_inline)) void relative_twist(const sprag_stencil *run,
+                                                                 const double *v, double u[6])
+{
+    memcpy(u, v + 6 * run->node[run->near], 6 * sizeof *u);
+    if (run->node[!run->near] != SPRAG_NOWHERE) {
+        const double *far = v + 6 * run->node[!run->near];
+        double turn[3];
+        cross3(far + 3, run->shift, turn);
+        for (int k = 0; k < 3; k++) {
+            u[k] -= far[k] + turn[k];
+            u[3 + k] -= far[3 + k];
+        }
+    }
+}
+
+// Adds the wrench at the near centre to both sides.
+static inline __attribute__((always_inline)) void add_wrench(const sprag_stencil *run,
+                                                             const double w[6], double *sum)
+{
+    add_scaled(sum + 6 * run->node[run->near], 1, w, 6);
+    if (run->node[!run->near] != SPRAG_NOWHERE) {
+        double *far = sum + 6 * run->node[!run->near], torque[3];
+        cross3(run->shift, w, torque);
+        for (int k = 0; k < 3; k++) {
+            far[k] -= w[k];
+            far[3 + k] -= w[3 + k] + torque[k];
+        }
+    }
+}
+
 // slip += J v
 static inline __attribute__((always_inline)) void place_rows(double *restrict slip, int rows,
                                                              const double (*J)[6], const double *v)
@@ -28,18 +61,59 @@ static inline __attribute__((always_inline)) void place_rows(double *restrict sl
     }
 }
 
+// Rows of a point and side. J: room for those that are not kept.
+static inline __attribute__((always_inline))
+const double (*rows_of(const sprag_space6 *space, int p, int side, int dim, double J[6][6]))[6]
+{
+    const double(*kept)[6] = (const double(*)[6])space->jacobian[side][p];
+    if (dim == 3) {
+        return kept;
+    }
+    memcpy(J, kept, 3 * sizeof *J);
+    for (int i = SPRAG_ROLL; i < 6; i++) {
+        sprag_space6_row(space, p, side, i, J[i]);
+    }
+    return (const double(*)[6])J;
+}
+
+static inline __attribute__((always_inline)) void
+place_side(const sprag_system *system, int p, int side, const double *v, double *slip)
+{
+    const sprag_space6 *space = system->chart;
+    double J[6][6];
+    if (system->point[p].dim == 3) {
+        place_rows(slip, 3, rows_of(space, p, side, 3, J), v);
+    } else {
+        place_rows(slip, 6, rows_of(space, p, side, 6, J), v);
+    }
+}
+
+static inline __attribute__((always_inline)) void place_run(const sprag_system *system, int first,
+                                                            const double *v, double (*slip)[6])
+{
+    const sprag_stencil *run = &((const sprag_space6 *)system->chart)->point[first];
+    double u[6];
+    relative_twist(run, v, u);
+    for (int i = 0; i < run->run; i++) {
+        place_side(system, first + i, run->near, u, slip[first + i]);
+    }
+}
+
 SPRAG_VECTORS
 static void velocities(const sprag_system *system, const double *v, double (*slip)[6], double *rate)
 {
     const sprag_space6 *space = system->chart;
     for (int p = 0; p < system->points; p++) {
         const sprag_stencil *stencil = &space->point[p];
+        if (stencil->run > 1) {
+            place_run(system, p, v, slip);
+            p += stencil->run - 1;
+            continue;
+        }
         for (int side = 0; side < 2; side++) {
             int node = stencil->node[side];
-            if (node != SPRAG_NOWHERE && system->point[p].dim == 3) {
-                place_rows(slip[p], 3, stencil->jacobian[side], v + 6 * node);
-            } else if (node != SPRAG_NOWHERE) {
-                place_rows(slip[p], 6, stencil->jacobian[side], v + 6 * node);
+            if (node != SPRAG_NOWHERE) {
+                place_side(system, p, side, v + 6 * node, slip[p]);
             }
         }
     }
@@ -65,6 +139,29 @@ gather_rows(double *sum, int rows, const double *impulse, const double (*J)[6])
     store6(sum, &here);
 }
 
+static inline __attribute__((always_inline)) void gather_side(const sprag_system *system, int p,
+                                                              int side, double *sum)
+{
+    const sprag_space6 *space = system->chart;
+    double J[6][6];
+    if (system->point[p].dim == 3) {
+        gather_rows(sum, 3, system->impulse[p], rows_of(space, p, side, 3, J));
+    } else {
+        gather_rows(sum, 6, system->impulse[p], rows_of(space, p, side, 6, J));
+    }
+}
+
+static inline __attribute__((always_inline)) void gather_run(const sprag_system *system, int first,
+                                                             double *sum)
+{
+    const sprag_stencil *run = &((const sprag_space6 *)system->chart)->point[first];
+    double w[6] = {0};
+    for (int i = 0; i < run->run; i++) {
+        gather_side(system, first + i, run->near, w);
+    }
+    add_wrench(run, w, sum);
+}
+
 SPRAG_VECTORS
 static void gather(const sprag_system *system, double *sum)
 {
@@ -72,15 +169,15 @@ static void gather(const sprag_system *system, double *sum)
     memset(sum, 0, (size_t)system->size * sizeof *sum);
     for (int p = 0; p < system->points; p++) {
         const sprag_stencil *stencil = &space->point[p];
+        if (stencil->run > 1) {
+            gather_run(system, p, sum);
+            p += stencil->run - 1;
+            continue;
+        }
         for (int side = 0; side < 2; side++) {
             int node = stencil->node[side];
-            if (node == SPRAG_NOWHERE) {
-                continue;
-            }
-            if (system->point[p].dim == 3) {
-                gather_rows(sum + 6 * node, 3, system->impulse[p], stencil->jacobian[side]);
-            } else {
-                gather_rows(sum + 6 * node, 6, system->impulse[p], stencil->jacobian[side]);
+            if (node != SPRAG_NOWHERE) {
+                gather_side(system, p, side, sum + 6 * node);
             }
         }
     }
@@ -155,6 +252,7 @@ static sprag_result begin(sprag_system *system, bool symmetric)
         return SPRAG_NO_MEMORY;
     }
     sprag_blocks_clear(&space->blocks, symmetric);
+    space->summed = false;
     for (int node = 0; node < space->nodes; node++) {
         double *block = space->blocks.diagonal[space->blocks.rank[node]];
         for (int i = 0; i < 6; i++) {
@@ -236,26 +334,137 @@ static inline __attribute__((always_inline)) void add_point_rows(sprag_space6 *s
                                                                  int rows, bool symmetric)
 {
     const sprag_stencil *stencil = &space->point[p];
-    double GJ[2][6][6];
+    double GJ[2][6][6], room[2][6][6];
+    const double(*J[2])[6], (*turned[2])[6];
     for (int side = 0; side < 2; side++) {
+        J[side] = rows_of(space, p, side, rows == 6 ? 6 : 3, room[side]) + first;
+        turned[side] = (const double(*)[6])GJ[side];
         for (int a = 0; stencil->node[side] != SPRAG_NOWHERE && a < rows; a++) {
             vector6 sum = {{0}, {0}};
             for (int b = 0; b < rows; b++) {
-                add6(&sum, G[first + a][first + b], stencil->jacobian[side][first + b]);
+                add6(&sum, G[first + a][first + b], J[side][b]);
             }
             store6(GJ[side][a], &sum);
         }
     }
-    const double(*J[2])[6] = {stencil->jacobian[0] + first, stencil->jacobian[1] + first};
-    const double(*turned[2])[6] = {(const double(*)[6])GJ[0], (const double(*)[6])GJ[1]};
     add_stencil(&space->blocks, stencil->node, stencil->block, symmetric, rows, J, turned);
+}
+
+// M = M T, where T takes a twist from the far centre to the near one
+static inline __attribute__((always_inline)) void shift_columns(double *M, const double shift[3])
+{
+    for (int i = 0; i < 6; i++, M += 6) {
+        double change[3];
+        cross3(shift, M, change);
+        add_scaled(M + 3, 1, change, 3);
+    }
+}
+
+// M = T' M
+static inline __attribute__((always_inline)) void shift_rows(double *M, const double shift[3])
+{
+    for (int k = 0; k < 3; k++) {
+        vector6 row;
+        load6(&row, M + 6 * (3 + k));
+        add6(&row, shift[(k + 1) % 3], M + 6 * ((k + 2) % 3));
+        subtract6(&row, shift[(k + 2) % 3], M + 6 * ((k + 1) % 3));
+        store6(M + 6 * (3 + k), &row);
+    }
+}
+
+static inline __attribute__((always_inline)) void shift_one(double *M, bool columns,
+                                                            const double shift[3])
+{
+    if (columns) {
+        shift_columns(M, shift);
+    } else {
+        shift_rows(M, shift);
+    }
+}
+
+// to += f M
+static inline __attribute__((always_inline)) void add_block(double *to, double f, const double *M)
+{
+    for (int i = 0; i < 6; i++) {
+        vector6 row;
+        load6(&row, to + 6 * i);
+        add6(&row, f, M + 6 * i);
+        store6(to + 6 * i, &row);
+    }
+}
+
+// Adds S, the sum over a run of J' G J of the near side, to the matrix.
+static inline __attribute__((always_inline)) void
+add_run(sprag_space6 *space, const sprag_stencil *run, const double *S, bool symmetric)
+{
+    sprag_blocks *blocks = &space->blocks;
+    const int near = run->node[run->near], far = run->node[!run->near];
+    add_block(blocks->diagonal[blocks->rank[near]], 1, S);
+    if (far == SPRAG_NOWHERE) {
+        return;
+    }
+    const bool near_first = blocks->rank[near] < blocks->rank[far];
+    double M[36];
+    memcpy(M, S, sizeof M);
+    shift_one(M, near_first, run->shift);
+    add_block(blocks->upper[run->block], -1, M);
+    shift_one(M, !near_first, run->shift);
+    add_block(blocks->diagonal[blocks->rank[far]], 1, M);
+    if (!symmetric) {
+        for (int i = 0; i < 36; i++) {
+            M[i] = S[6 * (i % 6) + i / 6];
+        }
+        shift_one(M, near_first, run->shift);
+        add_block(blocks->lower[run->block], -1, M);
+    }
+}
+
+// S += J' G J
+static inline __attribute__((always_inline)) void
+sum_rows(double *S, int rows, const double G[6][6], const double (*J)[6])
+{
+    double GJ[6][6];
+    for (int a = 0; a < rows; a++) {
+        vector6 sum = {{0}, {0}};
+        for (int b = 0; b < rows; b++) {
+            add6(&sum, G[a][b], J[b]);
+        }
+        store6(GJ[a], &sum);
+    }
+    add_first_rows(S, 6, rows, J, (const double(*)[6])GJ);
+}
+
+// Sums over the points of a run, in their order, and adds the sum after the last one.
+static inline __attribute__((always_inline)) void add_to_run(sprag_system *system, int p,
+                                                             const double G[6][6], bool symmetric)
+{
+    sprag_space6 *space = system->chart;
+    const sprag_stencil *run = &space->point[space->point[p].first];
+    double room[6][6];
+    const bool acts = system->point[p].dim == 6 || G[SPRAG_NORMAL][SPRAG_NORMAL] != 0 ||
+                      G[SPRAG_SLIDE][SPRAG_SLIDE] != 0 || G[SPRAG_SLIDE + 1][SPRAG_SLIDE + 1] != 0;
+    if (acts && !space->summed) {
+        memset(space->sum, 0, sizeof space->sum);
+        space->summed = true;
+    }
+    if (acts && system->point[p].dim == 6) {
+        sum_rows(space->sum, 6, G, rows_of(space, p, run->near, 6, room));
+    } else if (acts) {
+        sum_rows(space->sum, 3, G, rows_of(space, p, run->near, 3, room));
+    }
+    if (space->summed && p == run->first + run->run - 1) {
+        add_run(space, run, space->sum, symmetric);
+        space->summed = false;
+    }
 }
 
 SPRAG_VECTORS
 static void add_point(sprag_system *system, int p, const double G[6][6], bool symmetric)
 {
     sprag_space6 *space = system->chart;
-    if (system->point[p].dim == 6) {
+    if (space->point[space->point[p].first].run > 1) {
+        add_to_run(system, p, G, symmetric);
+    } else if (system->point[p].dim == 6) {
         add_point_rows(space, p, G, 0, 6, symmetric);
     } else if (G[SPRAG_NORMAL][SPRAG_NORMAL] != 0) {
         add_point_rows(space, p, G, 0, 3, symmetric);
@@ -317,11 +526,45 @@ sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int no
     space->inverse_mass = SPRAG_TAKE_RAW(scratch, nodes, double);
     space->inverse_inertia = SPRAG_TAKE(scratch, nodes, double[9]);
     space->point = SPRAG_TAKE_RAW(scratch, system->points, sprag_stencil);
+    space->jacobian[0] = SPRAG_TAKE_RAW(scratch, system->points, double[3][6]);
+    space->jacobian[1] = SPRAG_TAKE_RAW(scratch, system->points, double[3][6]);
     space->equation = SPRAG_TAKE_RAW(scratch, system->equations, sprag_row_stencil);
     system->space = &bodies;
     system->chart = space;
     system->size = 6 * nodes;
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
+}
+
+// Does a point belong to a run? The centres are as far apart as for the others, but for rounding.
+static bool runs_on(const sprag_stencil *run, const int node[2], const double arm[2][3])
+{
+    const int near = run->near;
+    double apart = 0, size = 0;
+    if (node[near] == SPRAG_NOWHERE || run->node[0] != node[0] || run->node[1] != node[1]) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        const double own = fabs(arm[near][k]), other = fabs(arm[!near][k]);
+        apart = sprag_larger(apart, fabs(arm[!near][k] - arm[near][k] - run->shift[k]));
+        size = sprag_larger(size, sprag_larger(own, other));
+    }
+    return node[!near] == SPRAG_NOWHERE || apart <= STRIBECK_SAME_SHIFT * size;
+}
+
+void sprag_space6_find_run(sprag_space6 *space, int p, const double arm[2][3])
+{
+    sprag_stencil *at = &space->point[p];
+    const int first = p > 0 ? at[-1].first : 0;
+    at->first = p;
+    at->run = 1;
+    if (p > 0 && runs_on(&space->point[first], at->node, arm)) {
+        at->first = first;
+        space->point[first].run++;
+        return;
+    }
+    const bool other = dot3(arm[1], arm[1]) < dot3(arm[0], arm[0]);
+    at->near = at->node[0] == SPRAG_NOWHERE || (other && joins(at->node));
+    subtract3(arm[!at->near], arm[at->near], at->shift);
 }
 
 double sprag_space6_inverse_mass(const sprag_space6 *space, const int node[2], const double *a0,

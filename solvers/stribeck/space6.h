@@ -3,6 +3,8 @@
 #ifndef SPRAG_SPACE6_H
 #define SPRAG_SPACE6_H
 
+#include <string.h>
+
 #include "blocks.h"
 #include "softness.h"
 #include "system.h"
@@ -11,8 +13,12 @@ enum { SPRAG_NOWHERE = -1 }; // the node of an immovable body
 
 typedef struct sprag_stencil {
     int node[2];
-    int block;                // off-diagonal block of the two nodes
-    double jacobian[2][6][6]; // the point's dim rows
+    int block; // off-diagonal block of the two nodes
+    // Points of the same two nodes that follow each other are a run. They act on the relative twist
+    // at the centre of its near side by the rows of that side.
+    int first, run;  // first point, number of points
+    int near;        // side that moves
+    double shift[3]; // m, from the centre of the other side to that of the near one
 } sprag_stencil;
 
 typedef struct sprag_row_stencil {
@@ -27,9 +33,12 @@ typedef struct sprag_space6 {
     double *inverse_mass;
     double (*inverse_inertia)[9]; // world axes
     sprag_stencil *point;
+    double (*jacobian[2])[3][6]; // of each side, points: along their frames
     sprag_row_stencil *equation;
     sprag_blocks blocks;
     bool analysed;
+    double sum[36]; // of J' G J over the points of a run so far
+    bool summed;    // there are some
 } sprag_space6;
 
 // Sets *space as the space of a system with known numbers of points and equations. The masses
@@ -48,6 +57,25 @@ static inline void sprag_space6_inverse(const sprag_space6 *space, const int nod
                        : (sprag_inverse){space->inverse_mass[n], space->inverse_inertia[n]};
     }
 }
+
+// Row i of a point. What resists turning has rows about its frame, too, which are not kept. room:
+// for one of these.
+static inline const double *sprag_space6_row(const sprag_space6 *space, int p, int side, int i,
+                                             double room[6])
+{
+    static const int along[3] = {SPRAG_SLIDE, SPRAG_SLIDE + 1, SPRAG_NORMAL};
+    const double(*kept)[6] = (const double(*)[6])space->jacobian[side][p];
+    if (i < SPRAG_ROLL) {
+        return kept[i];
+    }
+    memset(room, 0, 3 * sizeof *room);
+    memcpy(room + 3, kept[along[i - SPRAG_ROLL]], 3 * sizeof *room);
+    return room;
+}
+
+// Sets the run of a point whose nodes are known, as those of the points before. arm: m, from the
+// centres of both sides to it.
+void sprag_space6_find_run(sprag_space6 *space, int point, const double arm[2][3]);
 
 // Ja M^-1 Jb' of two rows over the same two nodes, 1/kg. a0, a1: the part of each row at node[0]
 // and node[1]; a SPRAG_NOWHERE adds nothing.
