@@ -15,6 +15,7 @@
 //   paper    the paper's method, as published       advance/paper.c
 //   order    convergence, free flight and pendulum   advance/order.c
 //   models   all of models/                          advance/models.c
+//   compare  their time, over that of stribeck       advance/compare.c
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -91,11 +92,11 @@ typedef struct named_part {
 } named_part;
 
 static const named_part parts[] = {
-    {"certify", part_certify}, {"die", part_die},     {"alone", part_alone},
-    {"chain", part_chain},     {"legs", part_legs},   {"rest", part_rest},
-    {"fast", part_fast},       {"piles", part_piles}, {"bounds", part_bounds},
-    {"disturb", part_disturb}, {"order", part_order}, {"models", part_models},
-    {"paper", part_paper},
+    {"certify", part_certify}, {"die", part_die},         {"alone", part_alone},
+    {"chain", part_chain},     {"legs", part_legs},       {"rest", part_rest},
+    {"fast", part_fast},       {"piles", part_piles},     {"bounds", part_bounds},
+    {"disturb", part_disturb}, {"order", part_order},     {"models", part_models},
+    {"paper", part_paper},     {"compare", part_compare},
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };
