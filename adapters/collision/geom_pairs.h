@@ -15,6 +15,7 @@
 typedef struct ode_motion {
     double turn;  // rad, at most
     double slack; // m, by which its centre may move in any direction
+    int mover;    // its number, for the caller
 } ode_motion;
 
 // false: the body does not move in this step.
@@ -32,6 +33,7 @@ typedef struct ode_pair {
 typedef struct ode_pairs { // in scratch; set by the search
     int count, room;
     ode_pair *pair;
+    int sides;            // numbers of their geoms and triangles are below this
     int unknown;          // geoms of classes that sprag has no shape for
     dGeomID unknown_geom; // the last of them
     dGeomID crowded[2];   // the first two with too many triangles: they have no pair; NULL: none

@@ -43,6 +43,8 @@ typedef struct ode_geom {
     const struct ode_mesh *mesh; // MESH, of a triangle mesh
     bool turned;                 // its triangles are to face the other way
     bool moves;                  // in this step, by the search for pairs
+    int mover;                   // then: number of the body, by ode_motion_fn
+    int number;                  // of the sides of a search
 } ode_geom;
 
 // Sets all but the bounds. false: no memory.

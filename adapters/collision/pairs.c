@@ -51,11 +51,12 @@ typedef struct finder {
     // by widen():
     double (*bounds)[6]; // m, of the items, with their motion
     // by are_asked(), of the two items that are being paired:
-    int call;     // that asks about them
-    int first;    // 0: its callback gets the first item first; 1: the second
-    int begun;    // pairs of others, found before
-    int spare;    // pairs with triangles that the search may still find
-    bool crowded; // they have more, and are left to stock
+    int call;      // that asks about them
+    int first;     // 0: its callback gets the first item first; 1: the second
+    int begun;     // pairs of others, found before
+    int spare;     // pairs with triangles that the search may still find
+    int triangles; // sides of pairs so far
+    bool crowded;  // they have more, and are left to stock
 } finder;
 
 // ---- flattening
@@ -205,9 +206,11 @@ static bool is_shaped(finder *f, item *i)
 {
     const bool reads = !i->is_read;
     if (reads) {
-        const bool moves = i->geom.moves;
+        const ode_geom found = i->geom;
         f->failed |= !sprag_ode_geom_of(f->geometry, i->geom.id, &i->geom);
-        i->geom.moves = moves;
+        i->geom.moves = found.moves;
+        i->geom.mover = found.mover;
+        i->geom.number = (int)(i - f->item);
         f->pairs->unknown += i->geom.kind == ODE_GEOM_UNKNOWN;
         f->pairs->unknown_geom =
             i->geom.kind == ODE_GEOM_UNKNOWN ? i->geom.id : f->pairs->unknown_geom;
@@ -238,8 +241,9 @@ static void widen(const finder *f, int i)
     memcpy(b, geom->bounds, 6 * sizeof *b);
     of->reach = f->margin / 2;
     if (geom->body && f->motion) {
-        ode_motion motion = {0, 0};
+        ode_motion motion = {0};
         geom->moves = f->motion(f->data, geom->body, &motion);
+        geom->mover = motion.mover;
         of->reach += motion.slack;
         if (motion.turn > 0) {
             const dReal *centre = dBodyGetPosition(geom->body);
@@ -272,6 +276,7 @@ static const ode_geom *triangle_side(finder *f, const item *mesh, int number,
     t->polytope = sprag_triangle_make((const double(*)[3])t->vertex, t->normal);
     t->side = mesh->geom;
     t->side.triangle = number;
+    t->side.number = f->geoms.count + f->triangles++;
     t->side.shape = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = &t->polytope};
     return &t->side;
 }
@@ -425,6 +430,7 @@ sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *c
     if (!find(&f, count)) {
         return SPRAG_NO_MEMORY;
     }
+    pairs->sides = f.geoms.count + f.triangles;
     if (again) {
         sprag_ode_known_memories(geometry, pairs);
         return SPRAG_OK;

@@ -272,7 +272,7 @@ static dJointID ask_there(const group *g, const ode_pair *source, double gap)
 {
     body_state *b[2];
     for (int side = 0; side < 2; side++) {
-        b[side] = step_body_of(g->s, source->side[side]->body);
+        b[side] = step_mover_of(g->s, source->side[side]);
         if (b[side]) {
             body_expose(b[side], &g->body[b[side]->local]);
         }

@@ -65,6 +65,7 @@ typedef struct step { // in the scratch of the step
     ode_pairs pairs;
     int *leader;     // islands: the first of their groups, by union
     int *pair_group; // pairs: the leading island of their group, -1: none
+    int *collider;   // sides of pairs: place in the frame of the group that had them last
 } step;
 
 // A group and its frame, in the scratch of the group.
@@ -73,8 +74,9 @@ typedef struct group {
     // by group_make:
     sprag_frame frame;
     sprag_mover *body;
-    body_state **state; // of the bodies
-    sprag_collider *collider;
+    body_state **state;       // of the bodies
+    sprag_collider *collider; // one for each side of the pairs
+    const ode_geom **side;    // of the colliders
     sprag_pair *pair;
     const ode_pair **source; // of the pairs
     sprag_contact *contact;  // given contacts
@@ -119,6 +121,12 @@ typedef struct members { // of the groups, each that of its leading island
 bool step_pull_bodies(step *s); // false: no memory
 
 body_state *step_body_of(const step *s, dBodyID body); // NULL: does not move
+
+// The body of a pair's side; NULL: does not move.
+static inline body_state *step_mover_of(const step *s, const ode_geom *side)
+{
+    return side->moves ? &s->body[side->mover] : NULL;
+}
 
 // A body that has the rotation already keeps its quaternion: ODE would compute it again.
 void step_place(dBodyID id, const sprag_pose *pose);

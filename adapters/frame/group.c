@@ -52,7 +52,7 @@ bool step_leads(step *s, const members *m, int island)
 
 static void set_collider(sprag_collider *to, const step *s, const ode_geom *side)
 {
-    body_state *b = step_body_of(s, side->body);
+    body_state *b = step_mover_of(s, side);
     to->shape = side->shape;
     to->mesh = side->triangle >= 0 ? (const void *)side->id : NULL;
     if (!b) {
@@ -62,14 +62,18 @@ static void set_collider(sprag_collider *to, const step *s, const ode_geom *side
     }
     to->body = b->local;
     sprag_pose_in(&b->start.pose, &side->pose, &to->mount);
+    b->radius = fmax(b->radius, sprag_collider_radius(to));
 }
 
-static void widen_radius(const step *s, const sprag_collider *collider, dBodyID body)
+static int collider_of(group *g, const ode_geom *side)
 {
-    body_state *b = step_body_of(s, body);
-    if (b) {
-        b->radius = fmax(b->radius, sprag_collider_radius(collider));
+    int *known = &g->s->collider[side->number];
+    if (*known >= g->frame.colliders || g->side[*known] != side) {
+        *known = g->frame.colliders++;
+        g->side[*known] = side;
+        set_collider(&g->collider[*known], g->s, side);
     }
+    return *known;
 }
 
 // Does the program's contact have another normal than the geoms? Triangles have several normals.
@@ -94,10 +98,9 @@ static void set_pair(group *g, int i, const ode_pair *source)
     sprag_pair *pair = &g->pair[i];
     step *s = g->s;
     g->source[i] = source;
-    *pair = (sprag_pair){.collider = {2 * i, 2 * i + 1}, .memory = source->memory};
+    *pair = (sprag_pair){.memory = source->memory};
     for (int side = 0; side < 2; side++) {
-        set_collider(&g->collider[2 * i + side], s, source->side[side]);
-        widen_radius(s, &g->collider[2 * i + side], source->side[side]->body);
+        pair->collider[side] = collider_of(g, source->side[side]);
     }
     const pair_answer *known = step_answer_for(s, source);
     if (known) {
@@ -226,9 +229,9 @@ static void set_pairs(group *g, const members *m, int leader)
     const int pairs = sorted_count(&m->pairs, leader), *of = sorted_of(&m->pairs, leader);
     sprag_scratch *scratch = s->a->input.scratch + 1;
     g->frame.pairs = pairs;
-    g->frame.colliders = 2 * pairs;
     g->frame.pair = g->pair = SPRAG_TAKE_RAW(scratch, pairs, sprag_pair);
-    g->frame.collider = g->collider = SPRAG_TAKE_RAW(scratch, g->frame.colliders, sprag_collider);
+    g->frame.collider = g->collider = SPRAG_TAKE_RAW(scratch, 2 * pairs, sprag_collider);
+    g->side = SPRAG_TAKE_RAW(scratch, 2 * pairs, const ode_geom *);
     g->source = SPRAG_TAKE_RAW(scratch, pairs, const ode_pair *);
     for (int i = 0; i < pairs && !scratch->failed; i++) {
         set_pair(g, i, &s->pairs.pair[of[i]]);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "box.h"
 #include "linalg.h"
 #include "mover.h"
 
@@ -88,6 +89,7 @@ static bool reach_of(void *data, dBodyID body, ode_motion *motion)
     if (b) {
         motion->slack = b->reach;
         motion->turn = b->turn;
+        motion->mover = (int)(b - s->body);
     }
     return b != NULL;
 }
@@ -133,7 +135,7 @@ static bool is_immovable(const body_state *b, dBodyID other)
 static bool movers_of(step *s, const ode_pair *pair, body_state *b[2])
 {
     for (int side = 0; side < 2; side++) {
-        b[side] = step_body_of(s, pair->side[side]->body);
+        b[side] = step_mover_of(s, pair->side[side]);
     }
     return is_ours(s, pair) && b[0] && !is_immovable(b[0], pair->side[1]->body);
 }
@@ -228,8 +230,7 @@ static void kick_bodies(step *s)
     const double near = 2 * s->a->input.options.epsilon + 0.5 * norm3(gravity) * h * h;
     for (int i = 0; i < s->pairs.count; i++) {
         const ode_pair *pair = &s->pairs.pair[i];
-        body_state *b[2] = {step_body_of(s, pair->side[0]->body),
-                            step_body_of(s, pair->side[1]->body)};
+        body_state *b[2] = {step_mover_of(s, pair->side[0]), step_mover_of(s, pair->side[1])};
         const bool any = s->pair_group[i] >= 0 && (is_loose(b[0]) || is_loose(b[1])),
                    beside = any && step_was_within(pair, near);
         for (int side = 0; side < 2 && beside; side++) {
@@ -261,6 +262,7 @@ bool step_find_pairs(step *s)
             break;
         }
     }
+    s->collider = SPRAG_TAKE(s->scratch, s->pairs.sides, int);
     memcpy(s->a->warnings.crowded, s->pairs.crowded, sizeof s->pairs.crowded);
     kick_bodies(s);
     return !s->scratch->failed;
@@ -272,8 +274,11 @@ bool step_was_within(const ode_pair *pair, double reach)
     const sprag_shape *shape[2] = {&side[0]->shape, &side[1]->shape};
     const sprag_pose *pose[2] = {&side[0]->pose, &side[1]->pose};
     const sprag_gap_query query = {reach, 0};
+    double box[6];
     sprag_gap gap;
-    return reach > 0 &&
+    memcpy(box, side[0]->bounds, sizeof box);
+    sprag_box_grow(box, reach);
+    return reach > 0 && sprag_boxes_overlap(box, side[1]->bounds) &&
            sprag_gap_find(shape, pose, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM &&
            !gap.beyond;
 }
@@ -281,7 +286,7 @@ bool step_was_within(const ode_pair *pair, double reach)
 // The sleeping body of a pair, if the other one may reach it within the step; NULL: none.
 static dBodyID sleeper_of(const step *s, const ode_pair *pair)
 {
-    const body_state *b = step_body_of(s, pair->side[0]->body);
+    const body_state *b = step_mover_of(s, pair->side[0]);
     dBodyID other = pair->side[1]->body;
     if (!b || !other || dBodyIsEnabled(other) || dBodyIsKinematic(other) ||
         dBodyGetWorld(other) != s->a->input.world) {

@@ -25,7 +25,7 @@ static void take_scratch(advance_run *run)
     sprag_scratch *scratch = run->scratch;
     run->before = SPRAG_TAKE(scratch, frame->bodies, sprag_mover);
     run->near = SPRAG_TAKE(scratch, frame->pairs, advance_near);
-    run->pose = SPRAG_TAKE(scratch, frame->colliders, sprag_pose);
+    run->side = SPRAG_TAKE_RAW(scratch, frame->colliders, advance_side);
     run->attempt.motion = SPRAG_TAKE(scratch, frame->bodies, sprag_motion);
     run->inertia = SPRAG_TAKE(scratch, frame->bodies, *run->inertia);
     run->inverse = SPRAG_TAKE(scratch, frame->bodies, *run->inverse);
@@ -51,6 +51,17 @@ bool advance_stands_still(const sprag_frame *frame, int body)
     return !b || (!(b->mass > 0) && dot6(b->velocity, b->velocity) == 0);
 }
 
+static void set_sides(advance_run *run)
+{
+    const sprag_frame *frame = run->frame;
+    for (int i = 0; i < frame->colliders; i++) {
+        const sprag_collider *c = &frame->collider[i];
+        const sprag_motion *motion = c->body == SPRAG_STATIC ? NULL : &run->attempt.motion[c->body];
+        run->side[i].carried = (sprag_carried){&c->shape, c->mount, motion};
+        run->side[i].radius = advance_stands_still(frame, c->body) ? 0 : sprag_collider_radius(c);
+    }
+}
+
 static void set_pairs(advance_run *run)
 {
     const sprag_frame *frame = run->frame;
@@ -58,13 +69,12 @@ static void set_pairs(advance_run *run)
         sprag_pair *pair = &frame->pair[i];
         advance_near *near = &run->near[i];
         for (int side = 0; side < 2; side++) {
-            const sprag_collider *c = &frame->collider[pair->collider[side]];
-            near->body[side] = c->body;
-            near->carried[side] = advance_carried(run, c);
-            near->shape[side] = &c->shape;
-            near->pose[side] = &run->pose[pair->collider[side]];
-            near->radius[side] =
-                advance_stands_still(frame, c->body) ? 0 : sprag_collider_radius(c);
+            const int c = pair->collider[side];
+            near->body[side] = frame->collider[c].body;
+            near->carried[side] = &run->side[c].carried;
+            near->shape[side] = &frame->collider[c].shape;
+            near->pose[side] = &run->side[c].pose;
+            near->radius[side] = run->side[c].radius;
         }
         near->triangle = sprag_pair_triangle(frame, i);
         near->mesh[0] = i > 0 && sprag_pairs_of_mesh(frame, i - 1, i) ? near[-1].mesh[0] : i;
@@ -171,6 +181,7 @@ bool advance_open(advance_run *run)
         frame->body[i].path = frame->body[i].turn = frame->body[i].flown = 0;
         frame->body[i].pushed = false;
     }
+    set_sides(run);
     set_pairs(run);
     set_speeds(run);
     set_work(run);

@@ -19,17 +19,24 @@
 #include "linalg.h"
 #include "unions.h"
 
+// A collider.
+typedef struct advance_side {
+    sprag_carried carried; // on its body's motion
+    sprag_pose pose;       // now; by the scan
+    double radius;         // m, about the centre of a moving body, or 0
+} advance_side;
+
 // A pair.
 typedef struct advance_near {
     // by advance_open:
-    int body[2];                 // of its shapes, or SPRAG_STATIC
-    sprag_carried carried[2];    // shapes on their bodies' motions
-    const sprag_shape *shape[2]; // the same shapes
-    const sprag_pose *pose[2];   // now; of the run
-    double radius[2];            // m, of shapes about centres of moving bodies, or 0
-    int triangle;                // the side that is a triangle of a mesh; -1: none or both
-    int mesh[2];                 // first pair of those of one mesh with one body, or of two
-                                 // meshes, and the one behind the last: they follow one another
+    int body[2];                     // of its shapes, or SPRAG_STATIC
+    const sprag_carried *carried[2]; // shapes on their bodies' motions; of the run, as the others
+    const sprag_shape *shape[2];     // the same shapes
+    const sprag_pose *pose[2];       // now
+    double radius[2];                // m, of the sides
+    int triangle;                    // the side that is a triangle of a mesh; -1: none or both
+    int mesh[2]; // first pair of those of one mesh with one body, or of two meshes, and the one
+                 // behind the last: they follow one another
     // by pairs.c, in every scan, unless noted:
     double clear;                     // m, lower bound of the gap; reduced by every motion
     bool fresh;                       // `gap` is that of the current poses
@@ -181,7 +188,7 @@ typedef struct advance_run {
     sprag_mover *before;  // bodies, at the start of the frame
     double acceleration;  // m/s^2, largest by forces
     advance_near *near;   // pairs
-    sprag_pose *pose;     // colliders, now; by the scan
+    advance_side *side;   // colliders
     double (*inertia)[9]; // kg m^2, bodies, world axes; by advance_look, energy.c
     double (*inverse)[9]; // of these at the start of the sub-step, 0: none; by advance_look
     int *assembly; // bodies: the first of those that joints without play connect it to; likewise
@@ -205,12 +212,6 @@ typedef struct advance_run {
     advance_energy energy;
     advance_control control;
 } advance_run;
-
-static inline sprag_carried advance_carried(const advance_run *run, const sprag_collider *c)
-{
-    return (sprag_carried){&c->shape, c->mount,
-                           c->body == SPRAG_STATIC ? NULL : &run->attempt.motion[c->body]};
-}
 
 // A ball about the centre of its body: its surface stays where it is as the body turns.
 static inline bool advance_is_centred_ball(const sprag_carried *carried)

@@ -135,9 +135,10 @@ bool advance_lies_behind(const advance_run *run, int pair)
 
 static bool cross(const advance_run *run, int pair)
 {
+    const advance_near *near = &run->near[pair];
+    const sprag_gap_query query = {run->options->epsilon, 0};
     sprag_gap gap;
-    return sprag_carried_gap(run->near[pair].carried, 0, run->options->epsilon, &gap) !=
-               SPRAG_BAD_PROBLEM &&
+    return sprag_gap_find(near->shape, near->pose, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM &&
            !gap.beyond && gap.distance < 0;
 }
 

@@ -13,7 +13,7 @@ static double reach_of_contact(const advance_run *run, int pair)
     const advance_near *near = &run->near[pair];
     double rise = 0;
     for (int side = 0; side < 2 && near->active; side++) {
-        const sprag_motion *motion = near->carried[side].motion;
+        const sprag_motion *motion = near->carried[side]->motion;
         if (motion) {
             rise += dot3(motion->velocity + 3, motion->velocity + 3) * near->radius[side];
         }
@@ -57,7 +57,7 @@ static double closing(const advance_run *run, int pair, double t)
     const advance_near *near = &run->near[pair];
     double difference[3] = {0}, speed = 0;
     for (int side = 0; side < 2; side++) {
-        const sprag_motion *motion = near->carried[side].motion;
+        const sprag_motion *motion = near->carried[side]->motion;
         if (motion) {
             double turn = norm3(motion->velocity + 3);
             add_scaled(difference, side ? -1 : 1, motion->velocity, 3);
@@ -65,6 +65,18 @@ static double closing(const advance_run *run, int pair, double t)
         }
     }
     return (norm3(difference) + speed) * t;
+}
+
+// m, lower bound of the gap of shapes on two bodies, by balls about the centres of these.
+static double between_centres(const advance_near *near)
+{
+    const sprag_motion *motion[2] = {near->carried[0]->motion, near->carried[1]->motion};
+    double apart[3];
+    if (!motion[0] || !motion[1] || !(near->radius[0] > 0) || !(near->radius[1] > 0)) {
+        return -INFINITY;
+    }
+    subtract3(motion[0]->pose.position, motion[1]->pose.position, apart);
+    return norm3(apart) - near->radius[0] - near->radius[1];
 }
 
 static sprag_result find_gap(advance_run *run, int pair, double reach, double margin,
@@ -98,7 +110,7 @@ double advance_rate(const advance_near *near, const double at[2][3], const doubl
 {
     double rate = 0, arm[3], u[3];
     for (int side = 0; side < 2; side++) {
-        const sprag_motion *motion = near->carried[side].motion;
+        const sprag_motion *motion = near->carried[side]->motion;
         if (motion) {
             subtract3(at[side], motion->pose.position, arm);
             point_velocity(motion->velocity, arm, u);
@@ -267,6 +279,7 @@ static void scan_pair(advance_run *run, int pair, double reach)
     double most = 2 * closing(run, pair, reach) + touching + band;
     near->fresh = near->closed = near->slowed = false;
     near->points = 0;
+    near->clear = fmax(near->clear, between_centres(near));
     if (near->clear > most) {
         return;
     }
@@ -304,8 +317,7 @@ void advance_scan(advance_run *run, double reach)
     run->points.count = 0;
     run->mesh_crossing.first = -1;
     for (int i = 0; i < frame->colliders; i++) {
-        const sprag_carried carried = advance_carried(run, &frame->collider[i]);
-        sprag_carried_at(&carried, 0, &run->pose[i]);
+        sprag_carried_at(&run->side[i].carried, 0, &run->side[i].pose);
     }
     for (int i = 0; i < frame->pairs && run->result == SPRAG_OK; i++) {
         if (frame->pair[i].state != SPRAG_PAIR_DECLINED) {
@@ -363,7 +375,8 @@ static void certify_pair(advance_run *run, int pair, double horizon)
             return;
         }
     }
-    sprag_time_of_impact(near->carried, &near->gap, level_of(run, near->gap.distance), horizon,
+    const sprag_carried carried[2] = {*near->carried[0], *near->carried[1]};
+    sprag_time_of_impact(carried, &near->gap, level_of(run, near->gap.distance), horizon,
                          &near->certificate);
     advance_spend(run, ADVANCE_EXPANSION_WORK * (double)near->certificate.expansions);
     if (near->certificate.whole) {
@@ -418,10 +431,12 @@ void advance_check_gaps(advance_run *run, double t)
 {
     for (int i = 0; i < 3 * run->frame->pairs; i++) {
         const sprag_pair *pair = &run->frame->pair[i / 3];
+        const advance_near *near = &run->near[i / 3];
+        const sprag_carried carried[2] = {*near->carried[0], *near->carried[1]};
         sprag_gap gap;
         if (pair->state != SPRAG_PAIR_DECLINED && !pair->overlapped &&
-            sprag_carried_gap(run->near[i / 3].carried, t * (i % 3 + 1) / 3, run->options->epsilon,
-                              &gap) != SPRAG_BAD_PROBLEM) {
+            sprag_carried_gap(carried, t * (i % 3 + 1) / 3, run->options->epsilon, &gap) !=
+                SPRAG_BAD_PROBLEM) {
             run->stats->least_gap = fmin(run->stats->least_gap, gap.distance);
         }
     }

@@ -32,7 +32,7 @@ static bool on_rim(const sprag_carried *carried, const double at[3], double slac
 static double rim_drop(const advance_near *near, const advance_point *point, int side, double t,
                        const double normal[3])
 {
-    const sprag_carried *carried = &near->carried[side];
+    const sprag_carried *carried = near->carried[side];
     const double radius = carried->shape->radius, sign = side ? 1 : -1;
     const double *const along[2] = {point->normal, normal};
     double place[3], down[2][3], below[2], length[2];
@@ -67,10 +67,10 @@ static void heights_at(const advance_near *near, const advance_point *point, dou
     double normal[3][3], between[3], depth = 0;
     subtract3(point->at[0], point->at[1], between);
     for (int side = 0; side < 2; side++) {
-        const sprag_motion *motion = near->carried[side].motion;
+        const sprag_motion *motion = near->carried[side]->motion;
         const double most = near->radius[!side] > 0 ? near->radius[!side] : INFINITY; // 0: still
         const double radius =
-            is_round(&near->carried[side]) ? near->carried[side].shape->radius : 0;
+            is_round(near->carried[side]) ? near->carried[side]->shape->radius : 0;
         const double sign = side ? -1 : 1;
         memcpy(normal[side], point->normal, sizeof normal[side]);
         depth += fmin(radius, most);
@@ -104,7 +104,7 @@ static double largest_curve(const advance_run *run, const advance_near *near)
 {
     double turn = 0, curve = 0, reach = 0, slide[3] = {0}, t = run->attempt.length;
     for (int side = 0; side < 2; side++) {
-        const sprag_carried *carried = &near->carried[side];
+        const sprag_carried *carried = near->carried[side];
         const double other = near->radius[!side], own = near->radius[side];
         const double depth = is_round(carried) && other > 0 ? fmin(own, other) : own;
         const bool turns = carried->motion && !advance_is_centred_ball(carried);
@@ -130,7 +130,7 @@ static double dip_of(const advance_run *run, const advance_point *point)
     const double t = run->attempt.length,
                  rate = advance_rate(near, (const double(*)[3])point->at, point->normal);
     const bool blocked =
-        c->time > 0 && c->time < INFINITY && c->side >= 0 && !is_round(&near->carried[!c->side]);
+        c->time > 0 && c->time < INFINITY && c->side >= 0 && !is_round(near->carried[!c->side]);
     double end[3], least = INFINITY;
     if (largest_curve(run, near) <= advance_straight * run->level) {
         return 0;
@@ -138,7 +138,7 @@ static double dip_of(const advance_run *run, const advance_point *point)
     heights_at(near, point, t, end);
     for (int i = 0; i < 3; i++) {
         bool carries =
-            i < 2 ? !is_round(&near->carried[i]) && (!blocked || i != c->side) : isinf(least);
+            i < 2 ? !is_round(near->carried[i]) && (!blocked || i != c->side) : isinf(least);
         if (carries) {
             least = fmin(least, fmax(point->gap + rate * t - end[i], 0));
         }
@@ -150,7 +150,7 @@ static double dip_of(const advance_run *run, const advance_point *point)
 static bool has_rolled_on(const advance_near *near, const advance_point *point, double size)
 {
     const sprag_certificate *c = &near->certificate;
-    const sprag_carried *carried = &near->carried[c->side];
+    const sprag_carried *carried = near->carried[c->side];
     const double radius = carried->shape->radius;
     double a[3], b[3];
     return on_rim(carried, point->at[c->side], size, a) && on_rim(carried, c->point, size, b) &&
@@ -215,7 +215,7 @@ static void point_below(const advance_near *near, double at[3])
 {
     const sprag_certificate *c = &near->certificate;
     const int side = !c->side;
-    const sprag_carried *carried = &near->carried[side];
+    const sprag_carried *carried = near->carried[side];
     memcpy(at, c->point, sizeof c->point);
     add_scaled(at, side ? -c->height : c->height, c->normal, 3);
     if (is_round(carried)) {

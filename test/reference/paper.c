@@ -31,8 +31,8 @@ static void set_vertices(const paper *p, const advance_near *near, sprag_bound_p
 {
     for (int side = 0; side < 2; side++) {
         sprag_pose pose;
-        sprag_core core = {.shape = near->carried[side].shape, .rotation = pose.rotation};
-        sprag_carried_at(&near->carried[side], 0, &pose);
+        sprag_core core = {.shape = near->carried[side]->shape, .rotation = pose.rotation};
+        sprag_carried_at(near->carried[side], 0, &pose);
         memcpy(core.at, pose.position, sizeof core.at);
         plane->vertices[side] = vertices_of(core.shape);
         plane->vertex[side] = (const double(*)[3])p->vertex[side];
@@ -58,7 +58,7 @@ static double step_of_pair(const paper *p, int pair)
         0.5 * (dot3(gap->normal, gap->point[0]) + dot3(gap->normal, gap->point[1]));
     bound.plane.touching = fmax(run->options->epsilon, -gap->distance);
     for (int side = 0; side < 2; side++) {
-        const sprag_motion *motion = near->carried[side].motion;
+        const sprag_motion *motion = near->carried[side]->motion;
         bound.radius[side] = near->radius[side];
         if (motion) {
             memcpy(bound.centre[side], motion->pose.position, sizeof bound.centre[side]);
