@@ -441,8 +441,8 @@ bool advance_falls_short(const advance_run *run);
 void advance_raise_dip(advance_run *run, advance_point *point, double lowest);
 
 // Changes the attempt's motion by as little as possible so that all points have their rates, if any
-// falls short. moved: bodies whose motion it has changed.
-void advance_project(advance_run *run, bool *moved);
+// falls short. sweeps: of its solve; 0: it is exact. moved: bodies whose motion it has changed.
+void advance_project(advance_run *run, int sweeps, bool *moved);
 
 // ---- plan.c
 

@@ -24,7 +24,8 @@ static void project(advance_run *run, bool as_solved, bool *again)
     *again = false;
     for (int round = 0; round < ADVANCE_ROUNDS; round++) {
         if (!as_solved) {
-            advance_project(run, moved);
+            const bool exact = run->rows.count > 0 && round >= ADVANCE_SWEPT_ROUNDS;
+            advance_project(run, exact ? 0 : ADVANCE_SWEEPS / 2, moved);
         }
         advance_certify(run, run->attempt.length, round == 0 ? NULL : moved, NULL);
         bool falls_short = as_solved && advance_falls_short(run);

@@ -264,8 +264,7 @@ void advance_raise_dip(advance_run *run, advance_point *point, double lowest)
     point->dip = fmax(0, rate * step - fmin(run->target - point->gap, 0));
 }
 
-// Sweeps take too long along chains and round loops of joints.
-void advance_project(advance_run *run, bool *moved)
+void advance_project(advance_run *run, int sweeps, bool *moved)
 {
     const int bodies = run->frame->bodies;
     const sprag_scratch before = *run->solving;
@@ -287,8 +286,7 @@ void advance_project(advance_run *run, bool *moved)
         add_rate(run, point, rates_of(run, point).target, &r);
     }
     farthest += advance_farther * run->options->epsilon / run->attempt.length;
-    const bool solved =
-        solve_changes(run, &r, run->rows.count > 0 ? 0 : ADVANCE_SWEEPS / 2, farthest);
+    const bool solved = solve_changes(run, &r, sweeps, farthest);
     for (int i = 0; i < bodies && solved; i++) {
         double *to = run->attempt.motion[i].velocity;
         add_scaled(r.solution.velocity[i], 1, r.body[i].velocity, 6);
