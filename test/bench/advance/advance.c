@@ -16,6 +16,7 @@
 //   order    convergence, free flight and pendulum   advance/order.c
 //   models   all of models/                          advance/models.c
 //   compare  their time, over that of stribeck       advance/compare.c
+//   crafts   parts fitted, carried, sorted, stacked  advance/crafts.c
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -96,7 +97,7 @@ static const named_part parts[] = {
     {"chain", part_chain},     {"legs", part_legs},       {"rest", part_rest},
     {"fast", part_fast},       {"piles", part_piles},     {"bounds", part_bounds},
     {"disturb", part_disturb}, {"order", part_order},     {"models", part_models},
-    {"paper", part_paper},     {"compare", part_compare},
+    {"paper", part_paper},     {"compare", part_compare}, {"crafts", part_crafts},
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

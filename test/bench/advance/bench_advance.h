@@ -22,7 +22,8 @@ void row_missing(const char *figure, const char *why); // could not be measured:
 // The parts. full: as long as it takes.
 typedef void advance_part(bool full);
 advance_part part_alone, part_die, part_chain, part_legs, part_rest, part_fast, part_piles,
-    part_disturb, part_order, part_models, part_bounds, part_certify, part_paper, part_compare;
+    part_disturb, part_order, part_models, part_bounds, part_certify, part_paper, part_compare,
+    part_crafts;
 
 // ---- advance/apart.c: separation by brute force
 
