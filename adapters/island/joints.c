@@ -101,7 +101,7 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
     const int of_body[2] = {sprag_ode_index_of(index, body[0]), sprag_ode_index_of(index, body[1])};
     const int holding = holding_rows_of(joint);
     static const dReal none[6];
-    int good = 0;
+    int good = 0, at = -1;
     for (int k = 0; k < rows; k++) {
         sprag_row *row = &to[good];
         row->body[0] = of_body[0], row->body[1] = of_body[1];
@@ -112,8 +112,8 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
         row->guess = row->bounce = row->length = 0;
         row->holds_point = k == 0 && holds_point(joint);
         if (warm_start) {
-            row->guess =
-                sprag_ode_warm_start_row(warm_start, joint, good, mending ? &mending[good] : NULL);
+            row->guess = sprag_ode_warm_start_row(warm_start, joint, good, &at,
+                                                  mending ? &mending[good] : NULL);
         } else if (mending) {
             mending[good] = (ode_mending){.expected = NAN};
         }

@@ -48,8 +48,8 @@ typedef struct entry {
 
 // Entries of one key that follow one another.
 typedef struct run {
-    uintptr_t key[3]; // two geoms and the lower body, which is in one island only; joint, row, 0;
-                      // body, of_body, 0
+    uintptr_t key[3]; // two geoms and the lower body, which is in one island only; joint, its first
+                      // row here, 0; body, of_body, 0
     int count;
     int next;  // older run of the same slot, -1: none
     int older; // run of the same key, -1: none; most keys have one run
@@ -217,8 +217,8 @@ static double squared_distance(const double *a, const double *b)
 // step.
 static int newest_run_near(const table *t, int expected, const uintptr_t key[3])
 {
-    bool found =
-        expected < t->count && t->run[expected].newest && is_same_key(t->run[expected].key, key);
+    bool found = expected >= 0 && expected < t->count && t->run[expected].newest &&
+                 is_same_key(t->run[expected].key, key);
     return found ? expected : newest_run(t, key);
 }
 
@@ -360,20 +360,26 @@ static void store_contact(table *now, int i, int *first, const ode_warm_key *key
     e->successor = NULL;
 }
 
-static void store_row(table *now, int i, int *first, dJointID joint, int row, double force,
+// from: the first row of the run.
+static void store_row(table *now, int i, int *first, dJointID joint, int from, double force,
                       const ode_mending *mending)
 {
-    const uintptr_t key[3] = {(uintptr_t)joint, (uintptr_t)row};
+    const uintptr_t key[3] = {(uintptr_t)joint, (uintptr_t)from};
     entry *e = store(now, i, first, key);
     e->row_force = force;
     e->mending = mending ? *mending : (ode_mending){.expected = NAN};
 }
 
-double sprag_ode_warm_start_row(const ode_warm_start *warm, dJointID joint, int row,
+// Rows are mostly in the run of the joint's first one.
+double sprag_ode_warm_start_row(const ode_warm_start *warm, dJointID joint, int row, int *at,
                                 ode_mending *mending)
 {
-    const uintptr_t key[3] = {(uintptr_t)joint, (uintptr_t)row};
-    const entry *e = newest_entry(&warm->last, key);
+    const table *last = &warm->last;
+    const uintptr_t first[3] = {(uintptr_t)joint, 0}, alone[3] = {(uintptr_t)joint, (uintptr_t)row};
+    *at = newest_run_near(last, *at, first);
+    const entry *e = *at >= 0 && row < last->run[*at].count ? &last->entry[*at + row]
+                     : row > 0                              ? newest_entry(last, alone)
+                                                            : NULL;
     if (mending) {
         *mending = e ? e->mending : (ode_mending){.expected = NAN};
     }
@@ -481,11 +487,9 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
         store_contact(&warm->now, at++, &first, &pulled->warm_key[i], &problem->contact[i],
                       pulled->solution.contact_force[i], sprag_ode_stop_of(pulled, i, share));
     }
-    for (int i = 0, row = 0; i < pulled->joint_rows; i++) {
-        bool same = i > 0 && pulled->row_joint[i] == pulled->row_joint[i - 1];
-        row = same ? row + 1 : 0;
-        store_row(&warm->now, at++, &first, pulled->row_joint[i], row,
-                  pulled->solution.row_force[i], pulled->knows_opened ? &pulled->mending[i] : NULL);
+    for (int i = 0; i < pulled->joint_rows; i++) {
+        store_row(&warm->now, at++, &first, pulled->row_joint[i], 0, pulled->solution.row_force[i],
+                  pulled->knows_opened ? &pulled->mending[i] : NULL);
     }
     if (island) {
         store_island(&warm->now, at, pulled->island.body[0], &pulled->memory);

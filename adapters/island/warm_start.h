@@ -50,8 +50,8 @@ typedef struct ode_mending {
 } ode_mending;
 
 // Force of a joint's row (from 0) in the last step, N or N m; 0 if unknown. mending: NULL, or set
-// to what was stored with it.
-double sprag_ode_warm_start_row(const ode_warm_start *warm_start, dJointID joint, int row,
+// to what was stored with it. *at: -1 for a joint's first row that is asked for, then kept.
+double sprag_ode_warm_start_row(const ode_warm_start *warm_start, dJointID joint, int row, int *at,
                                 ode_mending *mending);
 
 void sprag_ode_warm_start_store_row(ode_warm_start *warm_start, dJointID joint, int row,

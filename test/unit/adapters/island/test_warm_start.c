@@ -141,6 +141,12 @@ START_TEST(remembers_all_parts_of_a_pair)
 }
 END_TEST
 
+static double force_of_row(const ode_warm_start *memory, dJointID joint, int row)
+{
+    int at = -1;
+    return sprag_ode_warm_start_row(memory, joint, row, &at, NULL);
+}
+
 START_TEST(remembers_rows)
 {
     touching t = open_touching();
@@ -149,10 +155,20 @@ START_TEST(remembers_rows)
     sprag_ode_warm_start_store_row(memory, joint, 0, 5);
     sprag_ode_warm_start_store_row(memory, joint, 1, -6);
     sprag_ode_warm_start_next_step(memory);
-    ck_assert_double_eq(sprag_ode_warm_start_row(memory, joint, 0, NULL), 5);
-    ck_assert_double_eq(sprag_ode_warm_start_row(memory, joint, 1, NULL), -6);
-    ck_assert_double_eq(sprag_ode_warm_start_row(memory, joint, 2, NULL), 0);
-    ck_assert_double_eq(sprag_ode_warm_start_row(memory, other, 0, NULL), 0);
+    ck_assert_double_eq(force_of_row(memory, joint, 0), 5);
+    ck_assert_double_eq(force_of_row(memory, joint, 1), -6);
+    ck_assert_double_eq(force_of_row(memory, joint, 2), 0);
+    ck_assert_double_eq(force_of_row(memory, other, 0), 0);
+    dJointID of[3] = {joint, joint, other};
+    double force[3] = {7, 8, 9};
+    const ode_problem rows = {.joint_rows = 3, .row_joint = of, .solution = {.row_force = force}};
+    sprag_ode_warm_start_store(memory, &rows);
+    sprag_ode_warm_start_next_step(memory);
+    ck_assert_double_eq(force_of_row(memory, joint, 0), 7);
+    ck_assert_double_eq(force_of_row(memory, joint, 1), 8);
+    ck_assert_double_eq(force_of_row(memory, joint, 2), 0);
+    ck_assert_double_eq(force_of_row(memory, other, 0), 9);
+    ck_assert_double_eq(force_of_row(memory, other, 1), 0);
     sprag_ode_warm_start_free(memory);
     dWorldDestroy(t.world);
 }
@@ -224,9 +240,9 @@ START_TEST(remembers_what_threads_store)
     sprag_ode_warm_start_end_threads(memory);
     sprag_ode_warm_start_store_row(memory, contact, 1, 2);
     sprag_ode_warm_start_next_step(memory);
-    ck_assert_double_eq(sprag_ode_warm_start_row(memory, contact, 5, NULL), 50);
-    ck_assert_double_eq(sprag_ode_warm_start_row(memory, contact, 0, NULL), 1);
-    ck_assert_double_eq(sprag_ode_warm_start_row(memory, contact, 1, NULL), 2);
+    ck_assert_double_eq(force_of_row(memory, contact, 5), 50);
+    ck_assert_double_eq(force_of_row(memory, contact, 0), 1);
+    ck_assert_double_eq(force_of_row(memory, contact, 1), 2);
     ck_assert_double_eq_tol(recall(memory, contact), 10, 1e-12);
     sprag_ode_warm_start_free(memory);
     dGeomDestroy(a);
