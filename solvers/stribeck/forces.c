@@ -377,28 +377,28 @@ static double search(iterate *s, const double *apart, int count)
 sprag_result sprag_forces_iterate(sprag_system *system, const sprag_forces_limits *limits,
                                   double *v, double *dv, sprag_stats *stats)
 {
-    const sprag_forces_mode mode = limits->mode;
-    const bool known = mode == SPRAG_FORCES_BRIEF || mode == SPRAG_FORCES_PATIENT;
+    const bool patient = limits->mode == SPRAG_FORCES_PATIENT;
+    const bool known = limits->mode != SPRAG_FORCES_LONG;
     iterate s = {.system = system, .stiction = limits->stiction, .v = v, .dv = dv};
     if (!take(&s, system->scratch)) {
         return SPRAG_NO_MEMORY;
     }
     set_start(&s);
-    double least = INFINITY, error = error_of(&s);
-    const double first = error;
+    const double first = error_of(&s);
+    double least = INFINITY, error = first;
     for (int i = 0, since = 0;; i++, since++) {
         stats->convergence = error;
         since = error < least / 2 ? 0 : since;
         least = fmin(least, error);
-        bool stalls = since >= STRIBECK_FORCE_STALLED;
-        double enough = (known && i == 0 ? STRIBECK_FORCE_KNOWN : 1) * limits->tolerance;
-        if (error <= (stalls ? fmax(enough, STRIBECK_FORCE_ROUNDING) : enough)) {
+        const bool stalls = since >= STRIBECK_FORCE_STALLED;
+        const double share = known && i == 0 ? STRIBECK_FORCE_KNOWN : 1;
+        if (error <= fmax(share * limits->tolerance, stalls ? STRIBECK_FORCE_ROUNDING : 0)) {
             sprag_system_set_impulses(system, s.at, s.row_at);
             return SPRAG_OK;
         }
-        const bool lost = mode == SPRAG_FORCES_BRIEF ? error > fmax(first, STRIBECK_FORCE_ROUNDING)
-                                                     : error > fmax(first, STRIBECK_FORCE_LOST) ||
-                                                           since > STRIBECK_FORCE_PATIENCE;
+        const double far = STRIBECK_FORCE_LOST * pow(first, 1 - 1.0 / i);
+        const bool lost = error > fmax(first, patient ? far : STRIBECK_FORCE_ROUNDING) ||
+                          (patient && since > STRIBECK_FORCE_PATIENCE);
         if (i >= limits->updates || !isfinite(error) || (known && lost)) {
             return SPRAG_NOT_CONVERGED;
         }

@@ -20,7 +20,7 @@
 // An iteration whose updates lead away from the laws ends:
 typedef enum sprag_forces_mode {
     SPRAG_FORCES_BRIEF,   // at an error above that of its start
-    SPRAG_FORCES_PATIENT, // at one above that of no forces, too, or after a few updates in vain
+    SPRAG_FORCES_PATIENT, // far above it, the nearer the more updates, or after a few in vain
     SPRAG_FORCES_LONG,    // after all
 } sprag_forces_mode;
 

@@ -1,6 +1,7 @@
 // Newton's method in the forces.
 #include <check.h>
 
+#include "assemble.h"
 #include "derivative.h"
 #include "forces.h"
 #include "stribeck_cases.h"
@@ -121,6 +122,51 @@ START_TEST(piles_are_found_from_nothing)
 }
 END_TEST
 
+// Known forces that are wrong by up to a share of themselves. Brief updates never leave them;
+// patient ones may once, and come back by the same factor each. Some do, and some are given up.
+START_TEST(known_forces_are_given_up)
+{
+    static double v[6 * BODIES_MAX], dv[6 * BODIES_MAX];
+    static sprag_iteration history[50];
+    const sprag_forces_mode mode = _i ? SPRAG_FORCES_PATIENT : SPRAG_FORCES_BRIEF;
+    int back = 0, lost = 0;
+    for (int i = 0; i < 100; i++) {
+        const sprag_stribeck_options options = exact();
+        sprag_system system;
+        chance c = {(uint64_t)i};
+        double at_rest;
+        int *node_of;
+        open_scene(&s);
+        add_pile(&s, (uint64_t)i, 5 + i % 16, MU, i % 2, true);
+        solve_with(&s, &options);
+        for (int k = 0; k < s.problem.contacts; k++) {
+            s.contact_force[k][0] *= 1 + uniform(&c, -1e-3, 1e-3) * (1 + i % 50);
+        }
+        sprag_scales scales = sprag_stribeck_scales(&s.problem, &options);
+        ck_assert_int_eq(
+            sprag_stribeck_assemble(&s.problem, &scales, &scratch, &system, &node_of, &at_rest),
+            SPRAG_OK);
+        sprag_assemble_start(&system, &s.problem, node_of, &s.solution, v);
+        const sprag_forces_limits limits = {1e-5, 1e-8, COUNT(history), mode};
+        s.stats = (sprag_stats){.history = history, .history_room = COUNT(history)};
+        const bool found = sprag_forces_iterate(&system, &limits, v, dv, &s.stats) == SPRAG_OK;
+        sprag_scratch_reset(&scratch);
+        const double first = history[0].convergence;
+        bool away = false;
+        for (int k = 1; k < s.stats.iterations; k++) { // an update followed
+            const double error = history[k].convergence;
+            const double far = mode == SPRAG_FORCES_BRIEF ? 0 : 2 * pow(first, 1 - 1.0 / k);
+            ck_assert_double_le(error, fmax(first, fmax(far, 1e-8)));
+            away |= error > first;
+        }
+        back += found && away;
+        lost += !found;
+    }
+    ck_assert_int_gt(lost, 0);
+    ck_assert_int_eq(back > 0, mode == SPRAG_FORCES_PATIENT);
+}
+END_TEST
+
 START_TEST(motor_pulls_as_hard_as_it_may)
 {
     motorised_cube();
@@ -136,6 +182,6 @@ int main(void)
     Suite *suite = suite_create("forces");
     ADD_CASE(suite, "forces", {puck_lands_sticks_and_slides, 4}, {pile_is_found_again, 10},
              {solutions_have_derivatives, 10}, {piles_are_found_from_nothing, 1},
-             {motor_pulls_as_hard_as_it_may, 1});
+             {known_forces_are_given_up, 2}, {motor_pulls_as_hard_as_it_may, 1});
     return run_suite(suite);
 }
