@@ -246,7 +246,7 @@ static void start_cones(const interior *in, batch *b)
         }
     }
     for (int i = 0; i < b->cones; i++) {
-        set_slacks(&b->cone[i], b->p);
+        set_slacks(&b->cone[i], b->n, b->p);
         centre_duals(&b->cone[i], &path[i]);
     }
 }
@@ -333,7 +333,7 @@ static void start(interior *in)
             b->rest[i] += SELECT(b->free[i], b->yield[i] * b->p[i], -b->rest[i]);
         }
         for (int i = 0; i < b->cones; i++) {
-            add_lag(&b->cone[i], b->rest, &b->lag);
+            add_lag(&b->cone[i], b->n, b->rest, &b->lag);
         }
     }
 }

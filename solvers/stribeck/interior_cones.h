@@ -46,6 +46,12 @@ typedef struct gaps {
     lanes share; // the largest that leaves all s and z in their cones
 } gaps;
 
+// Component of s[k] in the n of p: known to the compiler but where rolling adds cones.
+INLINE int component(const cones *c, int n, int k)
+{
+    return n == 3 ? k : n == 1 ? 0 : c->at[k];
+}
+
 INLINE void determinant(const lanes x[3], lanes *d)
 {
     lanes tail = x[1] * x[1] + x[2] * x[2];
@@ -129,7 +135,7 @@ INLINE void centre_duals(cones *c, const lanes *x)
 
 // Sets the scaling, and adds A' W^-2 A to the lower half of A. *lost: rounding has brought s or z
 // to the boundary.
-INLINE void scale_cones(cones *c, lanes A[6][6], lane_mask *lost)
+INLINE void scale_cones(cones *c, int n, lanes A[6][6], lane_mask *lost)
 {
     lanes s, z, both;
     determinant(c->s, &s);
@@ -157,14 +163,14 @@ INLINE void scale_cones(cones *c, lanes A[6][6], lane_mask *lost)
         for (int j = 0; j <= i; j++) {
             lanes entry = (i > 0 && j == 0 ? -2.0 : 2.0) * c->w[i] * c->w[j];
             entry = i != j ? entry : i == 0 ? entry - 1 : entry + 1;
-            A[c->at[i]][c->at[j]] += c->by[i] * c->by[j] * size * entry;
+            A[component(c, n, i)][component(c, n, j)] += c->by[i] * c->by[j] * size * entry;
         }
     }
 }
 
 // Sets dz = W^-1 k, where W^-1 ds + W dz = k leads to the central path at mu, or to its end
 // (predicts), and adds A' (dz + z) to e.
-INLINE void want(cones *c, bool predicts, double mu, lanes e[6])
+INLINE void want(cones *c, int n, bool predicts, double mu, lanes e[6])
 {
     lanes x[3], k[3];
     multiply(c->l, c->l, x);
@@ -183,23 +189,24 @@ INLINE void want(cones *c, bool predicts, double mu, lanes e[6])
     divide(c, x, k);
     apply(c, true, k, c->dz);
     for (int j = 0; j < 3; j++) {
-        e[c->at[j]] += c->by[j] * (c->dz[j] + c->z[j]);
+        e[component(c, n, j)] += c->by[j] * (c->dz[j] + c->z[j]);
     }
 }
 
 // Sets ds, and dz = W^-1 k - W^-2 ds, where dz holds W^-1 k. Near the boundary of the cone W^-2 is
 // so large that dz would be rounding: A' z = u + Y p + lag = x gives it where it has one solution.
-INLINE void set_changes(cones *c, const lanes *dp, const lanes x[6])
+INLINE void set_changes(cones *c, int n, const lanes *dp, const lanes x[6])
 {
     lanes y[3], t[3];
     for (int k = 0; k < 3; k++) {
-        c->ds[k] = c->by[k] * dp[c->at[k]];
+        c->ds[k] = c->by[k] * dp[component(c, n, k)];
     }
     apply(c, true, c->ds, t);
     apply(c, true, t, y);
     for (int k = 0; k < 3; k++) {
         const lanes by = SELECT(c->follow[k], c->by[k], ones);
-        const lanes dz = SELECT(c->follow[k], x[c->at[k]] / by - c->z[k], c->dz[k] - y[k]);
+        const lanes dz =
+            SELECT(c->follow[k], x[component(c, n, k)] / by - c->z[k], c->dz[k] - y[k]);
         c->dz[k] = SELECT(c->used, dz, zeros);
     }
 }
@@ -220,18 +227,19 @@ INLINE void add_gaps(const cones *c, gaps *g)
 }
 
 // Sets s where p is.
-INLINE void set_slacks(cones *c, const lanes *p)
+INLINE void set_slacks(cones *c, int n, const lanes *p)
 {
     for (int k = 0; k < 3; k++) {
-        c->s[k] = c->by[k] * p[c->at[k]];
+        c->s[k] = c->by[k] * p[component(c, n, k)];
     }
     c->s[0] += c->constant;
 }
 
 // Adds what friction adds to the normal velocity.
-INLINE void add_lag(const cones *c, const lanes *rest, lanes *lag)
+INLINE void add_lag(const cones *c, int n, const lanes *rest, lanes *lag)
 {
-    const lanes a = c->shape[0] * rest[c->at[1]], b = c->shape[1] * rest[c->at[2]];
+    const lanes a = c->shape[0] * rest[component(c, n, 1)];
+    const lanes b = c->shape[1] * rest[component(c, n, 2)];
     lanes size = a * a + b * b;
     root_of(&size);
     *lag += c->lag * size;
@@ -309,7 +317,7 @@ INLINE void set_matrix(batch *b, int n, lane_mask *lost)
         A[i][i] = SELECT(b->free[i], b->yield[i], ones);
     }
     for (int i = 0; i < b->cones; i++) {
-        scale_cones(&b->cone[i], A, lost);
+        scale_cones(&b->cone[i], n, A, lost);
     }
     invert_rows(A, n, b->D, &positive);
     *lost |= ~positive;
@@ -384,7 +392,7 @@ INLINE void take_wanted(batch *b, int n, bool predicts, double mu)
     }
     e[0] -= b->lag;
     for (int i = 0; i < b->cones; i++) {
-        want(&b->cone[i], predicts, mu, e);
+        want(&b->cone[i], n, predicts, mu, e);
     }
     times(b->D, n, e, b->dp);
 }
@@ -401,7 +409,7 @@ INLINE void take_changes(batch *b, int n, const lanes *du, gaps *g)
     }
     x[0] += b->lag;
     for (int i = 0; i < b->cones; i++) {
-        set_changes(&b->cone[i], b->dp, x);
+        set_changes(&b->cone[i], n, b->dp, x);
         add_gaps(&b->cone[i], g);
     }
 }
@@ -419,15 +427,15 @@ INLINE void move(batch *b, int n, double share, lanes *gap, lanes *lack)
     for (int i = 0; i < b->cones; i++) {
         cones *c = &b->cone[i];
         lanes product;
-        set_slacks(c, b->p);
+        set_slacks(c, n, b->p);
         for (int k = 0; k < 3; k++) {
             c->z[k] += share * c->dz[k];
-            e[c->at[k]] += c->by[k] * c->z[k];
+            e[component(c, n, k)] += c->by[k] * c->z[k];
         }
         dot_of(c->s, c->z, &product);
         product = 2 * product * b->inverse_mass;
         *gap = SELECT(product > *gap, product, *gap);
-        add_lag(c, b->rest, &lag);
+        add_lag(c, n, b->rest, &lag);
     }
     b->lag = lag;
     e[0] -= lag;
