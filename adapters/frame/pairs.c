@@ -244,23 +244,51 @@ static void kick_bodies(step *s)
     }
 }
 
+// false: no memory.
+static bool search(step *s)
+{
+    sprag_result result = find_pairs(s, false, &s->pairs);
+    s->pair_group = SPRAG_TAKE(s->scratch, s->pairs.count, int);
+    if (result != SPRAG_OK || s->scratch->failed) {
+        return false;
+    }
+    group_pairs(s);
+    return true;
+}
+
+// Meshes have too many triangles within the reach of a fast group: each body is taken to go no
+// farther than by its own speed, as long as none does (outruns).
+static bool search_near(step *s, const double *own)
+{
+    for (int i = 0; i < s->bodies; i++) {
+        s->body[i].reach = own[i];
+    }
+    sprag_ode_pair_memories_undo(s->a->input.geometry);
+    return search(s);
+}
+
 bool step_find_pairs(step *s)
 {
+    double *own = SPRAG_TAKE_RAW(s->scratch, s->bodies, double);
     for (int i = 0; i < (int)s->a->input.islands->count; i++) {
         s->leader[i] = i;
     }
-    widen_search(s, true); // of groups that joints unite
+    for (int i = 0; i < s->bodies && own; i++) {
+        own[i] = s->body[i].reach;
+    }
+    bool wider = widen_search(s, true); // of groups that joints unite
     for (int pass = 0; pass < FRAME_SEARCHES; pass++) {
-        sprag_result result = find_pairs(s, false, &s->pairs);
-        s->pair_group = SPRAG_TAKE(s->scratch, s->pairs.count, int);
-        if (result != SPRAG_OK || s->scratch->failed) {
+        if (!search(s)) {
             return false;
         }
-        group_pairs(s);
         // The last search has used the reaches as they are.
         if (pass + 1 == FRAME_SEARCHES || !widen_search(s, false)) {
             break;
         }
+        wider = true;
+    }
+    if (wider && s->pairs.crowded[0] && !search_near(s, own)) {
+        return false;
     }
     s->collider = SPRAG_TAKE(s->scratch, s->pairs.sides, int);
     memcpy(s->a->warnings.crowded, s->pairs.crowded, sizeof s->pairs.crowded);
