@@ -355,6 +355,7 @@ static void certify_pair(advance_run *run, int pair, double horizon)
     advance_near *near = &run->near[pair];
     const sprag_pair *p = &run->frame->pair[pair];
     near->certificate.time = INFINITY;
+    near->certificate.side = -1;
     if (p->state == SPRAG_PAIR_DECLINED || p->overlapped) {
         return;
     }
@@ -365,7 +366,6 @@ static void certify_pair(advance_run *run, int pair, double horizon)
     advance_spend(run, ADVANCE_CERTIFICATE_WORK);
     if (advance_is_spent(run)) { // it stands
         near->certificate.time = most > 0 ? 0 : INFINITY;
-        near->certificate.side = -1;
         return;
     }
     if (!near->fresh) {
