@@ -189,10 +189,7 @@ static sprag_result solve_directly(island *b, unsigned attempts, double most, do
     }
     const double before = sprag_strategy_work(&w); // of updates so far
     w.options.most_work = before + fmin(w.options.most_work, most);
-    if (problem->contacts == 0 && problem->rows == 0) {
-        memcpy(w.v, system.free, (size_t)system.size * sizeof *w.v);
-        result = sprag_strategy_offer(&w);
-    } else if (w.is_two_way) {
+    if (w.is_two_way) {
         result = sprag_strategy_solve(&w);
     } else {
         result = sprag_oneway_solve(&w);
@@ -577,7 +574,11 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     island b = describe_island(problem, options, &best, stats,
                                two_way && options->memory ? options->memory : &none);
     bool poor = !(work_left(options) > 0) && problem->contacts > 0;
-    if (!poor) {
+    if (problem->contacts == 0 && problem->rows == 0) {
+        const sprag_stats free = {.stiction = b.scales.stiction.moving};
+        charge(options, b.moving);
+        result = isfinite(sprag_best_offer_free(&best, &free)) ? SPRAG_OK : SPRAG_NOT_CONVERGED;
+    } else if (!poor) {
         result = two_way ? solve_two_way(&b)
                          : solve_directly(&b, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT, INFINITY,
                                           &b.known);
