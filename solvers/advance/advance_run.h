@@ -314,6 +314,9 @@ void advance_keep_forces(advance_run *run);
 
 void advance_take_energy(advance_run *run);
 
+// Unites bodies that touch, or that joints connect, at their energy.leader.
+void advance_set_clusters(advance_run *run);
+
 // Marks the bodies that cannot pay for their projection with their kinetic energy. Lifts by which a
 // stack opens its gaps are free. false: none.
 bool advance_find_costly(advance_run *run, bool *costly);
@@ -435,8 +438,9 @@ double advance_push_speed(const advance_run *run);
 // Does a pair overlap, or have less than its gap?
 bool advance_must_push(const advance_run *run);
 
-// Does the motion leave a point less than the rate that it is to have?
-bool advance_falls_short(const advance_run *run);
+// Marks the bodies of clusters with a point that the motion leaves less than the rate that it is to
+// have; the others keep their motion. false: there are none.
+bool advance_find_short(advance_run *run, bool *shorts);
 
 // Raises the dip of a point whose gap goes down to `lowest` (m).
 void advance_raise_dip(advance_run *run, advance_point *point, double lowest);

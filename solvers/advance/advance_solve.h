@@ -111,9 +111,9 @@ bool advance_drop_chords(advance_run *run, const advance_problem *p);
 bool advance_take_rates(advance_run *run, int contacts, advance_problem *r);
 void advance_start_rates(advance_problem *r, int body, const double v[6]);
 
-// Sets the joint rows and, as the first contacts, the given ones, which keep the rates that they
-// have.
-void advance_keep_rates(const advance_run *run, advance_problem *r);
+// Sets the joint rows, of wanted bodies (NULL: of all), and, as the first contacts, the given ones,
+// which keep the rates that they have.
+void advance_keep_rates(const advance_run *run, const bool *wanted, advance_problem *r);
 
 // Sets the push: the displacement, as a velocity, that takes back a share of each overlap, and
 // opens gaps.

@@ -54,7 +54,7 @@ static void connect_pair(advance_run *run, int pair)
     connect(run, run->near[pair].body, drives(&run->frame->pair[pair].surface));
 }
 
-static void set_clusters(advance_run *run)
+void advance_set_clusters(advance_run *run)
 {
     const sprag_frame *frame = run->frame;
     for (int i = 0; i < frame->bodies; i++) {
@@ -124,7 +124,7 @@ void advance_take_energy(advance_run *run)
 bool advance_find_costly(advance_run *run, bool *costly)
 {
     bool any = false;
-    set_clusters(run);
+    advance_set_clusters(run);
     for (int i = 0; i < run->frame->bodies; i++) {
         const sprag_mover *mover = &run->frame->body[i];
         const double *v = run->attempt.velocity[i];
@@ -147,7 +147,7 @@ bool advance_find_costly(advance_run *run, bool *costly)
 
 void advance_note_energy(advance_run *run, double t)
 {
-    set_clusters(run);
+    advance_set_clusters(run);
     for (int i = 0; i < run->frame->bodies; i++) {
         run->energy.before[i] = kinetic(run, i, run->frame->body[i].velocity) + work_of(run, i, t);
     }

@@ -19,10 +19,9 @@ void advance_take_control(advance_run *run)
     control->radius = SPRAG_TAKE(run->scratch, frame->bodies, double);
     control->suggested = frame->step;
     for (int i = 0; i < frame->colliders && advance_has_memory(run); i++) {
-        const sprag_collider *c = &frame->collider[i];
-        double radius = c->body == SPRAG_STATIC ? INFINITY : sprag_collider_radius(c);
-        if (isfinite(radius)) {
-            control->radius[c->body] = fmax(control->radius[c->body], radius);
+        const int body = frame->collider[i].body;
+        if (body != SPRAG_STATIC && isfinite(run->side[i].radius)) {
+            control->radius[body] = fmax(control->radius[body], run->side[i].radius);
         }
     }
 }

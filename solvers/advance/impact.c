@@ -116,7 +116,7 @@ static bool set_round(impact *m)
 {
     const advance_run *run = m->run;
     m->hits = m->driven = false;
-    advance_keep_rates(run, &m->round);
+    advance_keep_rates(run, NULL, &m->round);
     for (int i = 0; i < m->round.problem.rows; i++) {
         add_bounce(m, &m->round.row[i], m->least[i]);
     }

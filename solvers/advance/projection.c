@@ -26,7 +26,7 @@ void advance_start_rates(advance_problem *r, int body, const double v[6])
     memcpy(r->body[body].free_velocity, v, sizeof r->body[body].free_velocity);
 }
 
-void advance_keep_rates(const advance_run *run, advance_problem *r)
+void advance_keep_rates(const advance_run *run, const bool *wanted, advance_problem *r)
 {
     const double yields = r->problem.step / run->frame->step; // to impulses, whatever the sub-step
     r->problem.contacts = r->problem.rows = 0;
@@ -40,6 +40,10 @@ void advance_keep_rates(const advance_run *run, advance_problem *r)
         advance_remove_friction(contact);
     }
     for (int i = 0; i < run->rows.count; i++) {
+        const int *body = run->rows.row[i].body;
+        if (wanted && !wanted[body[body[0] == SPRAG_STATIC]]) {
+            continue;
+        }
         sprag_row *row = &r->row[r->problem.rows++];
         *row = run->rows.row[i];
         row->guess = 0;
@@ -181,7 +185,7 @@ void advance_push_out(advance_run *run, const advance_problem *p)
     if (!advance_take_rates(run, run->frame->contacts + 3 * run->points.count, &r)) {
         return;
     }
-    advance_keep_rates(run, &r);
+    advance_keep_rates(run, NULL, &r);
     for (int i = 0; i < r.problem.rows; i++) {
         r.row[i].compliance = 0;
     }
@@ -248,11 +252,20 @@ static double rate_of(const advance_run *run, const advance_point *point)
     return advance_rate(&run->near[point->pair], (const double(*)[3])point->at, point->normal);
 }
 
-bool advance_falls_short(const advance_run *run)
+bool advance_find_short(advance_run *run, bool *shorts)
 {
     bool any = false;
-    for (int i = 0; i < run->points.count && !any; i++) {
-        any = rate_of(run, &run->points.point[i]) < rates_of(run, &run->points.point[i]).least;
+    advance_set_clusters(run);
+    memset(shorts, 0, (size_t)run->frame->bodies * sizeof *shorts);
+    for (int i = 0; i < run->points.count; i++) {
+        const advance_point *point = &run->points.point[i];
+        if (rate_of(run, point) < rates_of(run, point).least) {
+            const int body = run->near[point->pair].body[0];
+            shorts[sprag_leader_of(run->energy.leader, body)] = any = true;
+        }
+    }
+    for (int i = 0; i < run->frame->bodies && any; i++) {
+        shorts[i] = shorts[sprag_leader_of(run->energy.leader, i)];
     }
     return any;
 }
@@ -270,8 +283,7 @@ void advance_project(advance_run *run, int sweeps, bool *moved)
     const sprag_scratch before = *run->solving;
     advance_problem r;
     double farthest = 0, v[6];
-    memset(moved, 0, (size_t)bodies * sizeof *moved);
-    if (!advance_falls_short(run) ||
+    if (!advance_find_short(run, moved) ||
         !advance_take_rates(run, run->frame->contacts + run->points.count, &r)) {
         return;
     }
@@ -280,18 +292,22 @@ void advance_project(advance_run *run, int sweeps, bool *moved)
         advance_start_rates(&r, i, v);
         farthest = fmax(farthest, energy_speed(run, i, v));
     }
-    advance_keep_rates(run, &r);
+    advance_keep_rates(run, moved, &r);
     for (int i = 0; i < run->points.count; i++) {
         const advance_point *point = &run->points.point[i];
-        add_rate(run, point, rates_of(run, point).target, &r);
+        if (moved[run->near[point->pair].body[0]]) {
+            add_rate(run, point, rates_of(run, point).target, &r);
+        }
     }
     farthest += advance_farther * run->options->epsilon / run->attempt.length;
     const bool solved = solve_changes(run, &r, sweeps, farthest);
-    for (int i = 0; i < bodies && solved; i++) {
-        double *to = run->attempt.motion[i].velocity;
-        add_scaled(r.solution.velocity[i], 1, r.body[i].velocity, 6);
-        moved[i] = memcmp(to, r.solution.velocity[i], sizeof v) != 0;
-        memcpy(to, r.solution.velocity[i], sizeof v);
+    for (int i = 0; i < bodies; i++) {
+        double *to = run->attempt.motion[i].velocity, *found = r.solution.velocity[i];
+        add_scaled(found, 1, r.body[i].velocity, 6);
+        moved[i] = moved[i] && solved && memcmp(to, found, sizeof v) != 0;
+        if (moved[i]) {
+            memcpy(to, found, sizeof v);
+        }
     }
     sprag_scratch_release(run->solving, &before);
 }
