@@ -385,6 +385,20 @@ static void add_pairs(finder *f, int i, int j)
     f->spare -= f->pairs->count - f->begun;
 }
 
+// m, of a ball, or 0.
+static double radius_of(const item *i)
+{
+    const double *b = i->geom.bounds;
+    return dGeomGetClass(i->geom.id) == dSphereClass ? 0.5 * (b[3] - b[0]) : 0;
+}
+
+// Can their ways not lead them together? Their widened boxes may overlap at corners nevertheless.
+static bool are_apart(const item *a, const item *b)
+{
+    const double round = radius_of(a) + radius_of(b);
+    return sprag_boxes_apart(a->geom.bounds, b->geom.bounds, round) > a->reach + b->reach;
+}
+
 static void add_overlap(void *data, int i, int j)
 {
     finder *f = data;
@@ -395,7 +409,8 @@ static void add_overlap(void *data, int i, int j)
     }
     if (f->met) {
         f->met(f->data, (f->first ? b : a)->geom.id, (f->first ? a : b)->geom.id);
-    } else if (is_shaped(f, a) && is_shaped(f, b) && has_collider(&a->geom, &b->geom)) {
+    } else if (!are_apart(a, b) && is_shaped(f, a) && is_shaped(f, b) &&
+               has_collider(&a->geom, &b->geom)) {
         add_pairs(f, i, j);
     }
 }

@@ -67,18 +67,6 @@ static double closing(const advance_run *run, int pair, double t)
     return (norm3(difference) + speed) * t;
 }
 
-// m, lower bound of the gap of shapes on two bodies, by balls about the centres of these.
-static double between_centres(const advance_near *near)
-{
-    const sprag_motion *motion[2] = {near->carried[0]->motion, near->carried[1]->motion};
-    double apart[3];
-    if (!motion[0] || !motion[1] || !(near->radius[0] > 0) || !(near->radius[1] > 0)) {
-        return -INFINITY;
-    }
-    subtract3(motion[0]->pose.position, motion[1]->pose.position, apart);
-    return norm3(apart) - near->radius[0] - near->radius[1];
-}
-
 static sprag_result find_gap(advance_run *run, int pair, double reach, double margin,
                              sprag_manifold *manifold)
 {
@@ -279,7 +267,6 @@ static void scan_pair(advance_run *run, int pair, double reach)
     double most = 2 * closing(run, pair, reach) + touching + band;
     near->fresh = near->closed = near->slowed = false;
     near->points = 0;
-    near->clear = fmax(near->clear, between_centres(near));
     if (near->clear > most) {
         return;
     }

@@ -31,6 +31,17 @@ static inline void sprag_box_sweep(double box[6], const double shift[3], double 
     }
 }
 
+// m, of two boxes; of balls in them whose radii have this sum (0: none), exactly.
+static inline double sprag_boxes_apart(const double a[6], const double b[6], double round)
+{
+    double apart[3];
+    for (int k = 0; k < 3; k++) {
+        const double gap = sprag_larger(a[k] - b[k + 3], b[k] - a[k + 3]) + round;
+        apart[k] = sprag_larger(gap, 0);
+    }
+    return norm3(apart) - round;
+}
+
 // m, from a point to the farthest corner.
 static inline double sprag_box_farthest(const double box[6], const double at[3])
 {
