@@ -39,6 +39,9 @@ void sprag_core_gap_sphere(const sprag_core core[2], int sphere, sprag_core_gap 
 // A triangle and a core that is no half-space. false: no closed form has their distance.
 bool sprag_core_gap_triangle(const sprag_core core[2], double reach, sprag_core_gap *a);
 
+// A box and a capsule or cylinder. false: other cores, or no closed form has their distance.
+bool sprag_core_gap_box(const sprag_core core[2], double reach, sprag_core_gap *a);
+
 // Whether the axes of two cylinders, or of a cylinder and a capsule, are parallel to rounding; then
 // sprag_core_gap_parallel has their distance.
 bool sprag_cores_parallel(const sprag_core core[2]);

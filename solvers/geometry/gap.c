@@ -92,7 +92,7 @@ static void measure(const sprag_core core[2], double reach, double margin, const
         sprag_core_gap_sphere(core, kind[0] != SPRAG_SPHERE, a);
     } else if (kind[0] == SPRAG_BOX && kind[1] == SPRAG_BOX) {
         two_boxes(core, reach, margin, a, manifold);
-    } else if (sprag_core_gap_triangle(core, reach, a)) {
+    } else if (sprag_core_gap_triangle(core, reach, a) || sprag_core_gap_box(core, reach, a)) {
         return;
     } else if (sprag_cores_parallel(core)) {
         sprag_core_gap_parallel(core, a);
