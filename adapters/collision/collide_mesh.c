@@ -463,8 +463,8 @@ bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, i
         c.spot = own ? ODE_SPOT_ON_1 : ODE_SPOT_ON_0;
     }
     bool heard;
-    if (!sprag_ode_triangles_near(&geom[side], &geom[!side], 2 * all->reach, false, all->scratch,
-                                  &c.near[side]) ||
+    if (!sprag_ode_triangles_near(&geom[side], &geom[!side], 2 * all->reach, ODE_NEAR_FLAT,
+                                  all->scratch, &c.near[side]) ||
         !ask_program(&c, &heard)) {
         return false;
     }

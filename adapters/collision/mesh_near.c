@@ -12,10 +12,12 @@
 
 typedef struct search {
     const sprag_shape *shape;
-    sprag_pose pose; // of the shape in the axes of the mesh
-    double reach;    // m
-    bool boxed;      // half_width knows the shape
-    double half[3];  // m, of the shape's box in its own axes, with the reach
+    sprag_pose pose;  // of the shape in the axes of the mesh
+    double reach;     // m
+    bool boxed;       // half_width knows the shape
+    double half[3];   // m, of the shape's box in its own axes, with the reach
+    double bounds[6]; // m, of the shape in the axes of the mesh, with the reach
+    bool closely;
     sprag_scratch *scratch;
     ode_near *near;
     bool full; // the list; further triangles are not looked at
@@ -124,11 +126,15 @@ static void keep_near(search *s)
     near->count = left;
 }
 
-// Unless the caller wants it, none is looked at closely as long as all are in one plane.
+// None is looked at closely as long as all are in one plane, and the list has room.
 static void add(void *data, int number, const double corner[3][3])
 {
     search *s = data;
     ode_near *near = s->near;
+    if (s->closely && near->is_flat && near->count == ODE_MOST_TRIANGLES) {
+        near->is_flat = false;
+        keep_near(s);
+    }
     s->full |= near->count == ODE_MOST_TRIANGLES;
     if (s->full) {
         return;
@@ -162,20 +168,131 @@ static void add(void *data, int number, const double corner[3][3])
     near->count += near->is_flat || !is_apart(s, t);
 }
 
-bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, double reach,
-                              bool closely, sprag_scratch *scratch, ode_near *near)
+// ---- triangles that fill their plane
+
+// Keeps the part of a polygon below a height (m) along sign times an axis. Returns its corners.
+static int clip(double p[9][3], int count, int axis, double sign, double height)
 {
-    search s = {.shape = &shape->shape, .reach = reach, .scratch = scratch, .near = near};
-    double bounds[6];
-    *near = (ode_near){.is_flat = !closely};
+    double kept[9][3];
+    int left = 0;
+    for (int i = 0; i < count; i++) {
+        const double *a = p[i], *b = p[(i + 1) % count];
+        const double x = height - sign * a[axis], y = height - sign * b[axis];
+        if (x >= 0) {
+            memcpy(kept[left++], a, sizeof kept[0]);
+        }
+        if ((x > 0 && y < 0) || (x < 0 && y > 0)) {
+            for (int k = 0; k < 3; k++) {
+                kept[left][k] = a[k] + x / (x - y) * (b[k] - a[k]);
+            }
+            left++;
+        }
+    }
+    memcpy(p, kept, (size_t)left * sizeof *kept);
+    return left;
+}
+
+// m^2, twice the area of a triangle within the bounds, seen against its normal.
+static double area_within(const double corner[3][3], const double bounds[6], const double normal[3])
+{
+    double p[9][3], from[2][3], area[3], sum = 0;
+    int count = 3;
+    memcpy(p, corner, 3 * sizeof *p);
+    for (int k = 0; k < 3; k++) {
+        const double x = corner[0][k], y = corner[1][k], z = corner[2][k];
+        if (x < bounds[k] || y < bounds[k] || z < bounds[k]) {
+            count = clip(p, count, k, -1, -bounds[k]);
+        }
+        if (x > bounds[3 + k] || y > bounds[3 + k] || z > bounds[3 + k]) {
+            count = clip(p, count, k, 1, bounds[3 + k]);
+        }
+    }
+    for (int i = 2; i < count; i++) {
+        subtract3(p[i - 1], p[0], from[0]);
+        subtract3(p[i], p[0], from[1]);
+        cross3(from[0], from[1], area);
+        sum += dot3(area, normal);
+    }
+    return sum;
+}
+
+// A triangle around the part of the plane that is in the bounds.
+static void set_patch(const search *s, ode_triangle *patch)
+{
+    const double *b = s->bounds, *n = s->near->normal;
+    const int least = fabs(n[0]) < 0.5 ? 0 : 1;
+    double middle[3], across[2][3] = {{least == 0, least == 1, 0}}, half[3], from[3];
+    for (int k = 0; k < 3; k++) {
+        middle[k] = (b[k] + b[k + 3]) / 2;
+        half[k] = (b[k + 3] - b[k]) / 2;
+    }
+    subtract3(middle, s->near->triangle[0].corner[0], from);
+    add_scaled(middle, -dot3(n, from), n, 3);
+    add_scaled(across[0], -dot3(n, across[0]), n, 3);
+    normalise3(across[0]);
+    cross3(n, across[0], across[1]);
+    *patch = (ode_triangle){.number = ODE_PATCH};
+    for (int i = 0; i < 3; i++) {
+        const double far = 2 * norm3(half), angle = 2 * M_PI * i / 3;
+        memcpy(patch->corner[i], middle, sizeof middle);
+        add_scaled(patch->corner[i], far * cos(angle), across[0], 3);
+        add_scaled(patch->corner[i], far * sin(angle), across[1], 3);
+    }
+    memcpy(patch->normal, n, sizeof patch->normal);
+}
+
+// Do the triangles fill their plane where the shape may go? Then one takes their place.
+static bool merge(const search *s)
+{
+    ode_near *near = s->near;
+    ode_triangle patch;
+    if (!near->is_flat || near->count == 0) {
+        return false;
+    }
+    set_patch(s, &patch);
+    const double whole = area_within(patch.corner, s->bounds, near->normal);
+    double sum = 0;
+    for (int i = 0; i < near->count; i++) {
+        const ode_triangle *t = &near->triangle[i];
+        for (int k = 0; k < 3; k++) {
+            double from[3];
+            subtract3(t->corner[k], near->triangle[0].corner[0], from);
+            if (fabs(dot3(near->normal, from)) > SPRAG_TRIANGLE_FILLS * norm3(from)) {
+                return false;
+            }
+        }
+        sum += area_within(t->corner, s->bounds, near->normal);
+    }
+    const bool fills = whole > 0 && fabs(sum - whole) <= SPRAG_TRIANGLE_FILLS * whole;
+    if (fills) {
+        near->triangle[0] = patch;
+        near->count = 1;
+    }
+    return fills;
+}
+
+bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, double reach,
+                              ode_near_mode mode, sprag_scratch *scratch, ode_near *near)
+{
+    search s = {.shape = &shape->shape,
+                .reach = reach,
+                .closely = mode != ODE_NEAR_FLAT,
+                .scratch = scratch,
+                .near = near};
+    *near = (ode_near){.is_flat = mode != ODE_NEAR_EACH};
     sprag_pose_in(&mesh->pose, &shape->pose, &s.pose);
     s.boxed = s.shape->kind <= SPRAG_BOX;
     for (int k = 0; k < 3 && s.boxed; k++) {
         const double axis[3] = {k == 0, k == 1, k == 2};
         s.half[k] = half_width(s.shape, axis, 1) + reach;
     }
-    sprag_shape_bounds(s.shape, &s.pose, bounds);
-    sprag_box_grow(bounds, reach);
-    return sprag_ode_triangles_in(mesh, bounds, ODE_MOST_TRIANGLES, add, &s) && !s.full &&
-           !scratch->failed;
+    sprag_shape_bounds(s.shape, &s.pose, s.bounds);
+    sprag_box_grow(s.bounds, reach);
+    const bool found = sprag_ode_triangles_in(mesh, s.bounds, ODE_MOST_TRIANGLES, add, &s);
+    if (mode == ODE_NEAR_MERGED && near->is_flat) {
+        (void)merge(&s);
+        keep_near(&s);
+        near->is_flat = false;
+    }
+    return found && !s.full && !scratch->failed;
 }

@@ -2,6 +2,8 @@
 #ifndef SPRAG_MESH_NEAR_H
 #define SPRAG_MESH_NEAR_H
 
+#include <limits.h>
+
 #include "geoms.h"
 #include "scratch.h"
 
@@ -14,15 +16,22 @@ typedef struct ode_triangle {
 typedef struct ode_near { // in scratch
     ode_triangle *triangle;
     int count, room;
-    bool is_flat;     // all that are in the box of the shape are in one plane; not if `closely`
+    bool is_flat;     // all that are in the box of the shape are in one plane; ODE_NEAR_FLAT
     double normal[3]; // its normal, unit, in the axes of the mesh
 } ode_near;
 
+typedef enum ode_near_mode {
+    ODE_NEAR_EACH,
+    ODE_NEAR_FLAT,   // as long as all in the shape's box are in one plane, all of these
+    ODE_NEAR_MERGED, // one triangle for all, if they fill one plane where the shape may go
+} ode_near_mode;
+
+enum { ODE_PATCH = INT_MAX }; // number of a triangle that takes the place of others
+
 // Lists the triangles that are not farther (m) from a shape than this. Of balls, these are all; of
 // capsules, cylinders and boxes, a few more: those that are apart neither along their normal nor
-// along an axis of the shape, nor by the balls around them. closely: those in one plane, too; else
-// these are all that are in the shape's box. false: no memory, or too many.
+// along an axis of the shape, nor by the balls around them. false: no memory, or too many.
 bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, double reach,
-                              bool closely, sprag_scratch *scratch, ode_near *near);
+                              ode_near_mode mode, sprag_scratch *scratch, ode_near *near);
 
 #endif

@@ -304,15 +304,20 @@ typedef struct mesh_search {
     const ode_geom *other; // of j
 } mesh_search;
 
-// Asks the program's triangle callback, which ODE calls unless the other geom is a mesh too.
-static bool accepts_triangle(const mesh_search *m, int number)
+// The program's triangle callback, which ODE calls unless the other geom is a mesh too.
+static dTriCallback *callback_of(const mesh_search *m)
 {
     dGeomID mesh = m->f->item[m->i].geom.geom, other = m->f->item[m->j].geom.geom;
-    dTriCallback *callback =
-        dGeomGetClass(mesh) == dTriMeshClass && dGeomGetClass(other) != dTriMeshClass
-            ? dGeomTriMeshGetCallback(mesh)
-            : NULL;
-    return !callback || callback(mesh, other, number);
+    return dGeomGetClass(mesh) == dTriMeshClass && dGeomGetClass(other) != dTriMeshClass
+               ? dGeomTriMeshGetCallback(mesh)
+               : NULL;
+}
+
+static bool accepts_triangle(const mesh_search *m, int number)
+{
+    const finder *f = m->f;
+    dTriCallback *callback = callback_of(m);
+    return !callback || callback(f->item[m->i].geom.geom, f->item[m->j].geom.geom, number);
 }
 
 static void add_triangle(void *data, int number, const double corner[3][3])
@@ -331,7 +336,8 @@ static void add_near(mesh_search *m, double reach)
     finder *f = m->f;
     ode_near near;
     m->other = &f->item[m->j].geom;
-    f->crowded |= !sprag_ode_triangles_near(&f->item[m->i].geom, &f->item[m->j].geom, reach, true,
+    const ode_near_mode mode = callback_of(m) ? ODE_NEAR_EACH : ODE_NEAR_MERGED;
+    f->crowded |= !sprag_ode_triangles_near(&f->item[m->i].geom, &f->item[m->j].geom, reach, mode,
                                             f->scratch, &near);
     for (int i = 0; i < near.count && !f->crowded; i++) {
         add_triangle(m, near.triangle[i].number, near.triangle[i].corner);

@@ -530,6 +530,58 @@ START_TEST(heightfields_are_two_triangles_a_cell)
 }
 END_TEST
 
+// Cells of 10 cm under a box: one triangle takes the place of those that fill one plane where it
+// may go, and of none beside the border, on a bump of 10 nm, or where a mesh lacks a triangle.
+START_TEST(triangles_that_fill_a_plane_are_one)
+{
+    enum { SIDE = 11 };
+    static double heights[SIDE * SIDE];
+    static dReal vertex[SIDE * SIDE][4];
+    static dTriIndex index[6 * (SIDE - 1) * (SIDE - 1)];
+    memset(heights, 0, sizeof heights);
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        vertex[i][0] = 0.1 * (i / SIDE) - 0.5;
+        vertex[i][1] = 0.1 * (i % SIDE) - 0.5;
+        vertex[i][2] = -3;
+    }
+    for (int i = 0; i < (SIDE - 1) * (SIDE - 1); i++) {
+        const dTriIndex a = (dTriIndex)(i / (SIDE - 1) * SIDE + i % (SIDE - 1)), b = a + SIDE;
+        memcpy(index + 6 * i, (dTriIndex[]){a, b, b + 1, a, b + 1, a + 1}, 6 * sizeof *index);
+    }
+    dHeightfieldDataID data = dGeomHeightfieldDataCreate();
+    dGeomHeightfieldDataBuildDouble(data, heights, 0, 1, 1, SIDE, SIDE, 1, 0, 0.1, 0);
+    dGeomID field = dCreateHeightfield(space, data, 1);
+    dTriMeshDataID mesh_data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildDouble(mesh_data, vertex, sizeof *vertex, SIDE * SIDE, index,
+                                6 * (SIDE - 1) * (SIDE - 1), 3 * sizeof *index);
+    dGeomID mesh = dCreateTriMesh(space, mesh_data, NULL, NULL, NULL);
+    dGeomID box = on_body(dCreateBox(space, 0.4, 0.4, 0.4), 0.03, 0.25, 0.02);
+    find(0.1);
+    ck_assert_int_eq(found(field, box), 1);
+    ck_assert_double_eq_tol(least_gap().distance, 0.05, 1e-15);
+    dGeomSetPosition(box, 0.35, 0.25, 0);
+    find(0.1);
+    ck_assert_int_gt(found(field, box), 20);
+    heights[SIDE * SIDE / 2] = 1e-8;
+    dGeomSetPosition(box, 0.03, 0.25, 0.02);
+    find(0.1);
+    ck_assert_int_gt(found(field, box), 20);
+    dGeomSetPosition(box, 0.03, 0.02, -2.75);
+    find(0.1);
+    ck_assert_int_eq(found(mesh, box), 1);
+    ck_assert_double_eq_tol(least_gap().distance, 0.05, 1e-15);
+    dGeomTriMeshDataBuildDouble(mesh_data, vertex, sizeof *vertex, SIDE * SIDE, index + 6 * 55,
+                                6 * 45, 3 * sizeof *index);
+    dGeomTriMeshSetData(mesh, mesh_data);
+    find(0.1);
+    ck_assert_int_gt(found(mesh, box), 10);
+    dGeomDestroy(field);
+    dGeomDestroy(mesh);
+    dGeomHeightfieldDataDestroy(data);
+    dGeomTriMeshDataDestroy(mesh_data);
+}
+END_TEST
+
 // ODE's y-up field on its side, as programs with z up have it.
 START_TEST(heightfields_turn)
 {
@@ -849,10 +901,11 @@ int main(void)
         {transforms_and_offsets_place_the_shape, 1}, {depths_are_those_of_ode_where_it_is_exact, 1},
         {box_convex_and_mesh_are_the_same_cube, 1}, {two_meshes_meet_by_their_triangles, 1},
         {meshes_push_out_of_their_front, 1}, {heightfields_are_two_triangles_a_cell, 1},
-        {heightfields_turn, 1}, {geoms_without_shape_are_counted, 1},
-        {geoms_without_extent_have_no_shape, 1}, {changed_convex_geoms_are_read_again, 1},
-        {settled_steps_allocate_nothing, 1}, {geoms_may_go, 1}, {what_questions_have_read_goes, 1},
-        {pairs_are_remembered, 1}, {triangles_within_the_margin_are_pairs, 1},
+        {triangles_that_fill_a_plane_are_one, 1}, {heightfields_turn, 1},
+        {geoms_without_shape_are_counted, 1}, {geoms_without_extent_have_no_shape, 1},
+        {changed_convex_geoms_are_read_again, 1}, {settled_steps_allocate_nothing, 1},
+        {geoms_may_go, 1}, {what_questions_have_read_goes, 1}, {pairs_are_remembered, 1},
+        {triangles_within_the_margin_are_pairs, 1},
         {large_geoms_on_fine_fields_are_left_to_stock, 1}, {fine_meshes_are_left_to_stock, 2});
     return run_suite(suite);
 }
