@@ -16,15 +16,17 @@
 typedef struct iterate {
     sprag_system *system; // slip, rate: w
     double stiction;
-    double rounding;          // m/s, of the normal laws; 0: none
-    double *v, *dv;           // size, m/s, rad/s
-    double (*slip)[6], *rate; // points, equations: u
-    double (*p)[6], *row_p;   // points, equations: N s
-    double (*dp)[6], *row_dp; // likewise: change of p by the last update
-    double (*at)[6], *row_at; // likewise: g(w)
-    double (*slope)[6][6];    // points: -g'(w)
-    double *inverse_mass;     // cones, 1/kg, largest of their axes
-    double apart;             // N s / sqrt(kg), from momentum balance and laws
+    double rounding;           // m/s, of the normal laws; 0: none
+    double *v, *dv;            // size, m/s, rad/s
+    double (*slip)[6], *rate;  // points, equations: u
+    double (*p)[6], *row_p;    // points, equations: N s
+    double (*dp)[6], *row_dp;  // likewise: change of p by the last update
+    double (*at)[6], *row_at;  // likewise: g(w)
+    double (*slope)[6][6];     // points: -g'(w)
+    double *normal;            // points: N s, bounds friction at w
+    double (*inverse_mass)[6]; // points, 1/kg, of cones the largest of their axes; 0: no law's
+    sprag_cones cones;
+    double apart; // N s / sqrt(kg), from momentum balance and laws
 } iterate;
 
 // ---- the point of a law
@@ -47,74 +49,17 @@ static double inverse_mass_of(const iterate *s, int i, const sprag_cone *cone)
     return sprag_larger(cone->inverse_mass, other) + fabs(both);
 }
 
-// rho, m/s, at the point of a law: 1 = sum (a / (L + b rho))^2 + least / rho^2, or less at the knee
-// of a proportional law. The inverse of the root of the right-hand side is a mean of functions that
-// are linear in rho, concave and nearly linear itself. Newton's method starts at the solution for
-// b = 0, which sticks, or at the slip without stiction.
-static inline double cone_rho(const sprag_friction_law *law, int axes, const double *a,
-                              const double *b)
-{
-    const double tolerance = sqrt(law->least);
-    double least = tolerance > -law->knee ? tolerance : -law->knee, stuck = 0, slides = 0;
-    for (int k = 0; k < axes; k++) {
-        double share = a[k] / (law->largest + b[k] * least);
-        double slip = (fabs(a[k]) - law->largest) / b[k];
-        stuck += share * share;
-        slides = slip > slides ? slip : slides;
-    }
-    double sticks = stuck < 1 ? tolerance / sqrt(1 - stuck) : 0;
-    least = slides > least ? slides : least;
-    double rho = sticks > least ? sticks : least;
-    for (int i = 0; i < STRIBECK_LAW_ITERATIONS; i++) {
-        double sum = law->least / (rho * rho), fall = sum / rho;
-        for (int k = 0; k < axes; k++) {
-            double d = law->largest + b[k] * rho, share = a[k] / d;
-            sum += share * share;
-            fall += share * share * b[k] / d;
-        }
-        double more = sum * (sqrt(sum) - 1) / fall;
-        double next = rho + more > least ? rho + more : least;
-        bool ends = !(fabs(next - rho) > STRIBECK_LAW_CHANGE * next);
-        rho = next;
-        if (ends) {
-            break;
-        }
-    }
-    return rho;
-}
-
-// w of one cone, from z = p - own u. bound: N s. axes: a constant, so that both are taken at once.
-static inline void solve_cone(const sprag_cone *cone, int axes, double stiction, double bound,
-                              double own, const double *z, double *w)
-{
-    double a[2] = {0}, b[2] = {0};
-    if (isinf(cone->coefficient)) {
-        w[0] = -z[0] / (1 / cone->slip_yield + own);
-        return;
-    }
-    sprag_friction_law law = sprag_cone_law(cone, stiction, bound);
-    bool slides = law.largest > 0;
-    for (int k = 0; k < axes; k++) {
-        slides = slides && cone->shape[k] > 0;
-        a[k] = z[k] / cone->shape[k];
-        b[k] = own / (cone->shape[k] * cone->shape[k]);
-    }
-    double secant = slides ? law.largest / cone_rho(&law, axes, a, b) : 0;
-    for (int k = 0; k < axes; k++) {
-        w[k] = -z[k] / (secant * cone->shape[k] * cone->shape[k] + own);
-    }
-}
-
 // J, product of a normal impulse and its distance from the spring's law, which rounding keeps.
 static double product_of(const iterate *s, const sprag_point *point)
 {
     return s->rounding * s->rounding / point->inverse_mass;
 }
 
-// w of a normal, from z = p - rho u. Returns g(w).
-static double solve_normal(const iterate *s, const sprag_point *point, double z, double *w)
+// From u to w, of the normal of a spring. Returns g(w).
+static double solve_normal(const iterate *s, const sprag_point *point, double impulse, double *w)
 {
     const double rho = 1 / point->inverse_mass, stiff = 1 + rho * point->yield;
+    const double z = impulse - rho * *w;
     if (!(s->rounding > 0)) {
         *w = -z / (rho + (z > 0 ? 1 / point->yield : 0));
         return z > 0 ? -*w / point->yield : 0;
@@ -125,50 +70,25 @@ static double solve_normal(const iterate *s, const sprag_point *point, double z,
     return p;
 }
 
-// g(w) and, if asked for, -g'(w).
-static void take_law(const iterate *s, int i, double at[6], double (*slope)[6])
-{
-    const sprag_point *point = &s->system->point[i];
-    const bool is_round = s->rounding > 0 && point->law == SPRAG_SPRING && point->inverse_mass > 0;
-    double w[6], steepness = 1;
-    memcpy(w, s->system->slip[i], sizeof w);
-    if (is_round) { // friction is bounded by the impulse that a spring has elsewhere
-        const double y = point->yield, product = product_of(s, point), u = w[SPRAG_NORMAL];
-        const double root = sqrt(u * u + 4 * y * product);
-        const double p = u < 0 ? (root - u) / (2 * y) : 2 * product / (root + u);
-        w[SPRAG_NORMAL] = -y * p;
-        steepness = y * p / root;
-    }
-    sprag_point_law(s->system, i, w, s->stiction, NULL, at, slope);
-    for (int k = 0; is_round && slope && k < point->dim; k++) {
-        slope[k][SPRAG_NORMAL] *= steepness;
-    }
-}
-
-static void solve_point(iterate *s, int i)
+// Sets w of the normals, the impulse that bounds friction there, g(w) and -g'(w).
+static void solve_normals(iterate *s)
 {
     sprag_system *system = s->system;
-    const sprag_point *point = &system->point[i];
-    const double rho = 1 / point->inverse_mass, *u = s->slip[i], *p = s->p[i];
-    double *w = system->slip[i];
-    memcpy(w, u, sizeof system->slip[i]);
-    if (!(point->inverse_mass > 0) || point->law != SPRAG_SPRING) {
-        return;
-    }
-    double normal =
-        solve_normal(s, point, p[SPRAG_NORMAL] - rho * u[SPRAG_NORMAL], &w[SPRAG_NORMAL]);
-    for (int c = point->cone; c < point->cone + point->cones; c++) {
-        const sprag_cone *cone = &system->cone[c];
-        double along[2], own = 1 / s->inverse_mass[c], *to = w + cone->first;
-        for (int k = 0; k < cone->axes; k++) {
-            along[k] = p[cone->first + k] - own * u[cone->first + k];
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        const bool solved = point->inverse_mass > 0 && point->law == SPRAG_SPRING;
+        double w = s->slip[i][SPRAG_NORMAL], share = 1, *at = &s->at[i][SPRAG_NORMAL];
+        s->normal[i] = solved ? solve_normal(s, point, s->p[i][SPRAG_NORMAL], &w) : 0;
+        system->slip[i][SPRAG_NORMAL] = w;
+        if (solved && s->rounding > 0) { // friction is bounded by a spring's impulse elsewhere
+            const double y = point->yield, product = product_of(s, point);
+            const double root = sqrt(w * w + 4 * y * product);
+            const double p = w < 0 ? (root - w) / (2 * y) : 2 * product / (root + w);
+            w = -y * p;
+            share = y * p / root;
         }
-        const double bound = cone->force ? system->step : normal;
-        if (cone->axes == 2) {
-            solve_cone(cone, 2, s->stiction, bound, own, along, to);
-        } else {
-            solve_cone(cone, 1, s->stiction, bound, own, along, to);
-        }
+        *at = sprag_normal_impulse(system, point, w, &s->slope[i][SPRAG_NORMAL][SPRAG_NORMAL]);
+        s->slope[i][SPRAG_NORMAL][SPRAG_NORMAL] *= share;
     }
 }
 
@@ -182,23 +102,18 @@ static void solve_equation(iterate *s, int i)
     s->system->rate[i] = equation->inverse_mass > 0 ? w : s->rate[i];
 }
 
-// Sets w and g(w). Returns the distance of the iterate from the laws, N s / sqrt(kg).
+// Sets w, g(w) and -g'(w). Returns the distance of the iterate from the laws, N s / sqrt(kg).
 static double take_laws(iterate *s)
 {
     sprag_system *system = s->system;
     double sum = 0;
+    solve_normals(s);
+    sprag_cones_solve(&s->cones, s->stiction, s->normal, (const double(*)[6])s->slip,
+                      (const double(*)[6])s->p, system->slip, s->at, s->slope);
     for (int i = 0; i < system->points; i++) {
-        const sprag_point *point = &system->point[i];
-        solve_point(s, i);
-        take_law(s, i, s->at[i], NULL);
-        double apart = s->at[i][SPRAG_NORMAL] - s->p[i][SPRAG_NORMAL];
-        sum += apart * apart * point->inverse_mass;
-        for (int c = point->cone; c < point->cone + point->cones; c++) {
-            for (int k = system->cone[c].first; k < system->cone[c].first + system->cone[c].axes;
-                 k++) {
-                apart = s->at[i][k] - s->p[i][k]; // N s, or N m s and 1/(kg m^2)
-                sum += apart * apart * s->inverse_mass[c];
-            }
+        for (int k = 0; k < system->point[i].dim; k++) {
+            const double apart = s->at[i][k] - s->p[i][k]; // N s, or N m s and 1/(kg m^2)
+            sum += apart * apart * s->inverse_mass[i][k];
         }
     }
     for (int i = 0; i < system->equations; i++) {
@@ -272,14 +187,13 @@ static double error_of(iterate *s)
     return s->apart / scale;
 }
 
-// The matrix of the laws as they are linear at w; sets g'(w).
+// The matrix of the laws as they are linear at w.
 static sprag_result factor(iterate *s)
 {
     sprag_system *system = s->system;
     system->symmetric = sprag_system_is_symmetric(system);
     sprag_result result = system->space->begin(system, system->symmetric);
     for (int i = 0; i < system->points && result == SPRAG_OK; i++) {
-        take_law(s, i, s->at[i], s->slope[i]);
         system->space->add_point(system, i, (const double(*)[6])s->slope[i], false);
     }
     for (int i = 0; i < system->equations && result == SPRAG_OK; i++) {
@@ -326,30 +240,37 @@ static bool take(iterate *s, sprag_scratch *scratch)
     s->p = SPRAG_TAKE_RAW(scratch, system->points, *s->p);
     s->dp = SPRAG_TAKE_RAW(scratch, system->points, *s->dp);
     s->row_dp = SPRAG_TAKE_RAW(scratch, system->equations, double);
-    s->at = SPRAG_TAKE_RAW(scratch, system->points, *s->at);
-    s->slope = SPRAG_TAKE_RAW(scratch, system->points, *s->slope);
-    s->inverse_mass = SPRAG_TAKE_RAW(scratch, system->cones, double);
+    s->at = SPRAG_TAKE(scratch, system->points, *s->at);
+    s->slope = SPRAG_TAKE(scratch, system->points, *s->slope);
+    s->normal = SPRAG_TAKE_RAW(scratch, system->points, double);
+    s->inverse_mass = SPRAG_TAKE(scratch, system->points, *s->inverse_mass);
     s->rate = SPRAG_TAKE_RAW(scratch, system->equations, double);
     s->row_p = SPRAG_TAKE_RAW(scratch, system->equations, double);
     s->row_at = SPRAG_TAKE_RAW(scratch, system->equations, double);
     return !scratch->failed;
 }
 
-// From v and the impulses of the system.
-static void set_start(iterate *s)
+// From v and the impulses of the system. false: no memory.
+static bool set_start(iterate *s)
 {
     sprag_system *system = s->system;
     memcpy(s->p, system->impulse, (size_t)system->points * sizeof *s->p);
     memcpy(s->row_p, system->row_impulse, (size_t)system->equations * sizeof *s->row_p);
     for (int i = 0; i < system->points; i++) {
         const sprag_point *point = &system->point[i];
+        s->inverse_mass[i][SPRAG_NORMAL] = point->inverse_mass;
         for (int c = point->cone; c < point->cone + point->cones; c++) {
-            s->inverse_mass[c] = inverse_mass_of(s, i, &system->cone[c]);
+            const sprag_cone *cone = &system->cone[c];
+            const double w = inverse_mass_of(s, i, cone);
+            s->inverse_mass[i][cone->first + cone->axes - 1] = w;
+            s->inverse_mass[i][cone->first] = w;
         }
     }
+    sprag_cones_take(&s->cones, system, (const double(*)[6])s->inverse_mass, system->scratch);
     sprag_system_place(system, s->v);
     memcpy(s->slip, system->slip, (size_t)system->points * sizeof *s->slip);
     memcpy(s->rate, system->rate, (size_t)system->equations * sizeof *s->rate);
+    return !system->scratch->failed;
 }
 
 // Takes the update, or the first half, quarter and so on of it that is nearer to the laws than the
@@ -380,10 +301,9 @@ sprag_result sprag_forces_iterate(sprag_system *system, const sprag_forces_limit
     const bool patient = limits->mode == SPRAG_FORCES_PATIENT;
     const bool known = limits->mode != SPRAG_FORCES_LONG;
     iterate s = {.system = system, .stiction = limits->stiction, .v = v, .dv = dv};
-    if (!take(&s, system->scratch)) {
+    if (!take(&s, system->scratch) || !set_start(&s)) {
         return SPRAG_NO_MEMORY;
     }
-    set_start(&s);
     const double first = error_of(&s);
     double least = INFINITY, error = first;
     for (int i = 0, since = 0;; i++, since++) {
@@ -499,10 +419,9 @@ static sprag_result follow(sprag_system *system, const sprag_forces_limits *limi
 {
     iterate s = {.system = system, .v = v, .dv = dv};
     place last;
-    if (!take(&s, system->scratch) || !take_place(system, &last)) {
+    if (!take(&s, system->scratch) || !take_place(system, &last) || !set_start(&s)) {
         return SPRAG_NO_MEMORY;
     }
-    set_start(&s);
     const place here = {.v = v, .rate = s.rate, .row_p = s.row_p, .slip = s.slip, .p = s.p};
     const double size = size_of(system), sharp = STRIBECK_ROUNDED_LEAST * rounding;
     double apart[STRIBECK_FORCE_MEMORY], factor = STRIBECK_ROUNDED_STAGE, found = 0;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lanes.h"
 #include "linalg.h"
 #include "stribeck_constants.h"
 #include "vectors.h"
@@ -198,4 +199,250 @@ static void all_points(sprag_system *system, double stiction, const double *boun
 void sprag_point_impulses(sprag_system *system, double stiction, const double *bound)
 {
     all_points(system, stiction, bound);
+}
+
+// ---- all cones, four at a time
+
+// Cones that follow one another. Lanes behind the last cone are copies of it.
+typedef struct four {
+    lanes coefficient, slip_yield, stiction, of_stiction;
+    lanes shape[2], own;                   // own: kg
+    lane_mask bond, linear, creeps, force; // bond: its coefficient is infinite
+    lane_mask two;                         // axes
+    lane_mask springs;                     // its point has a spring
+    int count;
+    int point[LANES], axis[2][LANES]; // the first component and the last one
+} four;
+
+static void set_lane(four *f, int l, const sprag_system *system, int i, const sprag_cone *cone,
+                     const double *own)
+{
+    const sprag_point *point = &system->point[i];
+    const bool bond = isinf(cone->coefficient), two = cone->axes == 2;
+    f->coefficient[l] = bond ? 1 : cone->coefficient;
+    f->slip_yield[l] = cone->slip_yield;
+    f->stiction[l] = cone->stiction;
+    f->of_stiction[l] = cone->of_stiction;
+    f->shape[0][l] = cone->shape[0];
+    f->shape[1][l] = two ? cone->shape[1] : 1;
+    f->own[l] = own[cone->first] > 0 ? 1 / own[cone->first] : 1; // nobody reads the 1
+    f->bond[l] = -(int64_t)bond;
+    f->linear[l] = -(int64_t)cone->linear;
+    f->creeps[l] = -(int64_t)cone->creeps;
+    f->force[l] = -(int64_t)cone->force;
+    f->two[l] = -(int64_t)two;
+    f->point[l] = i;
+    f->axis[0][l] = cone->first;
+    f->axis[1][l] = cone->first + cone->axes - 1;
+    f->springs[l] = -(int64_t)(point->law == SPRAG_SPRING && point->inverse_mass > 0);
+}
+
+void sprag_cones_take(sprag_cones *cones, const sprag_system *system, const double (*own)[6],
+                      sprag_scratch *scratch)
+{
+    cones->step = system->step;
+    cones->fours = (system->cones + LANES - 1) / LANES;
+    cones->four = SPRAG_TAKE_RAW(scratch, cones->fours, four);
+    const int n = system->cones, room = LANES * cones->fours;
+    for (int i = 0; i < system->points && cones->four; i++) {
+        const sprag_point *point = &system->point[i];
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            for (int l = c; l < (c == n - 1 ? room : c + 1); l++) {
+                set_lane(&cones->four[l / LANES], l % LANES, system, i, &system->cone[c], own[i]);
+            }
+        }
+    }
+    for (int i = 0; i < cones->fours && cones->four; i++) {
+        cones->four[i].count = n - LANES * i < LANES ? n - LANES * i : LANES;
+    }
+}
+
+// The components of the cones, of arrays of all points; 0 for the second one of a cone of one axis.
+INLINE void load_axes(const four *f, const double (*x)[6], lanes to[2])
+{
+    for (int l = 0; l < LANES; l++) {
+        to[0][l] = x[f->point[l]][f->axis[0][l]];
+        to[1][l] = x[f->point[l]][f->axis[1][l]];
+    }
+    to[1] = SELECT(f->two, to[1], zeros);
+}
+
+// As sprag_friction_law. A linear law is proportional up to the slip `flat` (m/s), other laws have
+// a tolerance (m/s); the other one of the two is 0. least: tolerance^2.
+typedef struct laws {
+    lanes largest, tolerance, least, flat;
+    lane_mask linear, creeps;
+} laws;
+
+// As sprag_cone_law, of cones that are no bonds, by the smooth profile.
+INLINE void laws_of(const sprag_cones *cones, const four *f, double stiction, const lanes *bound,
+                    laws *of)
+{
+    const lanes asked = ones * stiction, step = ones * cones->step;
+    of->largest = f->coefficient * SELECT(f->force, step, *bound);
+    const lanes sticks = LARGER(asked, f->stiction) * f->of_stiction;
+    const lanes yields = f->slip_yield * of->largest, tolerance = LARGER(yields, sticks);
+    of->creeps = yields > sticks;
+    of->linear = f->linear | (of->creeps & f->creeps);
+    of->tolerance = SELECT(of->linear, zeros, tolerance);
+    of->least = of->tolerance * of->tolerance;
+    of->flat = SELECT(of->linear, tolerance, zeros);
+}
+
+// rho, m/s, at the point of a law: 1 = sum (a / (L + b rho))^2 + least / rho^2, or less at the knee
+// of a proportional law. The inverse of the root of the right-hand side is a mean of functions that
+// are linear in rho, concave and nearly linear itself. Newton's method starts at the solution for
+// b = 0, which sticks, or at the slip without stiction.
+INLINE void find_rho(const laws *law, const lanes a[2], const lanes b[2], lanes *rho)
+{
+    const lanes tolerance = law->tolerance;
+    lanes least = LARGER(tolerance, law->flat), stuck = zeros, slides = zeros;
+    for (int k = 0; k < 2; k++) {
+        const lanes share = a[k] / (law->largest + b[k] * least);
+        const lanes size = (lanes)((lane_mask)a[k] & INT64_MAX);
+        const lanes slip = (size - law->largest) / b[k];
+        stuck += share * share;
+        slides = LARGER(slip, slides);
+    }
+    const lane_mask holds = stuck < 1;
+    lanes left = DIVISOR(holds, 1 - stuck);
+    root_of(&left);
+    const lanes at = tolerance / left, sticks = SELECT(holds, at, zeros);
+    least = LARGER(slides, least);
+    *rho = LARGER(sticks, least);
+    lane_mask open = (lane_mask)zeros - 1;
+    for (int i = 0; i < STRIBECK_LAW_ITERATIONS && any(&open); i++) {
+        lanes sum = law->least / (*rho * *rho), fall = sum / *rho;
+        for (int k = 0; k < 2; k++) {
+            const lanes d = law->largest + b[k] * *rho, share = a[k] / d;
+            sum += share * share;
+            fall += share * share * b[k] / d;
+        }
+        lanes root = sum;
+        root_of(&root);
+        lanes next = *rho + sum * (root - 1) / fall;
+        next = LARGER(next, least);
+        const lanes change = (lanes)((lane_mask)(next - *rho) & INT64_MAX);
+        *rho = SELECT(open, next, *rho);
+        open &= change > STRIBECK_LAW_CHANGE * next;
+    }
+}
+
+// w, from u and p. bound: N s.
+INLINE void solve(const sprag_cones *cones, const four *f, double stiction, const lanes *bound,
+                  const lanes u[2], const lanes p[2], lanes w[2])
+{
+    lanes z[2], a[2], b[2], rho, secant = 1 / DIVISOR(f->bond, f->slip_yield);
+    laws law;
+    laws_of(cones, f, stiction, bound, &law);
+    const lane_mask slides = (law.largest > 0) & (f->shape[0] > 0) & (f->shape[1] > 0) & ~f->bond;
+    secant = SELECT(f->bond, secant, zeros);
+    for (int k = 0; k < 2; k++) {
+        z[k] = p[k] - f->own * u[k];
+        a[k] = z[k] / DIVISOR(slides, f->shape[k]);
+        b[k] = f->own / DIVISOR(slides, f->shape[k] * f->shape[k]);
+        a[k] = SELECT(slides, a[k], zeros);
+        b[k] = DIVISOR(slides, b[k]);
+    }
+    if (any(&slides)) {
+        law.largest = DIVISOR(slides, law.largest);
+        law.tolerance = DIVISOR(slides, law.tolerance);
+        law.least = DIVISOR(slides, law.least);
+        find_rho(&law, a, b, &rho);
+        const lanes of_law = law.largest / rho;
+        secant = SELECT(slides, of_law, secant);
+    }
+    for (int k = 0; k < 2; k++) {
+        const lanes solved = -z[k] / (secant * f->shape[k] * f->shape[k] + f->own);
+        w[k] = SELECT(f->springs, solved, u[k]);
+    }
+}
+
+// Friction impulses, as by sprag_friction_impulse, and what their slopes need.
+typedef struct friction {
+    laws law;
+    lanes u[2], rho, ratio, impulse[2];
+} friction;
+
+INLINE void rub(const sprag_cones *cones, const four *f, double stiction, const lanes *bound,
+                const lanes w[2], friction *of)
+{
+    laws *law = &of->law;
+    laws_of(cones, f, stiction, bound, law);
+    for (int k = 0; k < 2; k++) {
+        of->u[k] = f->shape[k] * w[k];
+    }
+    of->rho = of->u[0] * of->u[0] + of->u[1] * of->u[1] + law->least;
+    root_of(&of->rho);
+    of->ratio = 1 / LARGER(of->rho, law->flat);
+    for (int k = 0; k < 2; k++) {
+        const lanes bonded = -f->shape[k] * w[k] / DIVISOR(f->bond, f->slip_yield);
+        of->impulse[k] = -law->largest * of->ratio * f->shape[k] * of->u[k];
+        of->impulse[k] = SELECT(f->bond, bonded, of->impulse[k]);
+    }
+}
+
+// -d impulse / d slip, and d impulse / d bound.
+INLINE void slopes_of(const four *f, const friction *of, lanes slope[2][2], lanes by_bound[2])
+{
+    const laws *law = &of->law;
+    const lanes largest = law->largest, ratio = of->ratio, cube = ratio * ratio * ratio;
+    const lane_mask straight = of->rho < law->flat;
+    const lanes fall = SELECT(straight, zeros, cube), grows = 1 - law->least * ratio * ratio;
+    const lanes curved = SELECT(law->creeps, grows, ones);
+    const lanes share = SELECT(law->linear & law->creeps & straight, zeros, curved);
+    for (int i = 0; i < 2; i++) {
+        for (int j = 0; j < 2; j++) {
+            const lanes along = i == j ? ratio : zeros;
+            slope[i][j] =
+                largest * f->shape[i] * f->shape[j] * (along - fall * of->u[i] * of->u[j]);
+        }
+        by_bound[i] = -f->coefficient * share * ratio * f->shape[i] * of->u[i];
+        by_bound[i] = SELECT(f->bond, zeros, by_bound[i]);
+    }
+    const lanes bonded = 1 / DIVISOR(f->bond, f->slip_yield);
+    slope[0][0] = SELECT(f->bond, bonded, slope[0][0]);
+}
+
+SPRAG_VECTORS
+static void solve_four(const sprag_cones *cones, const four *f, double stiction,
+                       const double *normal, const double (*u)[6], const double (*p)[6],
+                       double (*to_w)[6], double (*to_impulse)[6], double (*to_slope)[6][6])
+{
+    friction of;
+    lanes of_u[2], of_p[2], w[2], slope[2][2], by_bound[2], solved, bound, steepness;
+    load_axes(f, u, of_u);
+    load_axes(f, p, of_p);
+    for (int l = 0; l < LANES; l++) {
+        const int i = f->point[l];
+        solved[l] = normal[i];
+        bound[l] = to_impulse[i][SPRAG_NORMAL];
+        steepness[l] = to_slope[i][SPRAG_NORMAL][SPRAG_NORMAL];
+    }
+    solve(cones, f, stiction, &solved, of_u, of_p, w);
+    rub(cones, f, stiction, &bound, w, &of);
+    slopes_of(f, &of, slope, by_bound);
+    for (int k = 0; k < 2; k++) {
+        by_bound[k] = SELECT(f->force, zeros, by_bound[k] * steepness);
+    }
+    for (int l = 0; l < f->count; l++) {
+        const int i = f->point[l], axis[2] = {f->axis[0][l], f->axis[1][l]};
+        for (int k = 1; k >= 0; k--) { // of one axis: the first one is the last one
+            double *row = to_slope[i][axis[k]];
+            to_w[i][axis[k]] = w[k][l];
+            to_impulse[i][axis[k]] = of.impulse[k][l];
+            row[axis[1]] = slope[k][1][l];
+            row[axis[0]] = slope[k][0][l];
+            row[SPRAG_NORMAL] = by_bound[k][l];
+        }
+    }
+}
+
+void sprag_cones_solve(const sprag_cones *cones, double stiction, const double *normal,
+                       const double (*u)[6], const double (*p)[6], double (*w)[6],
+                       double (*impulse)[6], double (*slope)[6][6])
+{
+    for (int i = 0; i < cones->fours; i++) {
+        solve_four(cones, &cones->four[i], stiction, normal, u, p, w, impulse, slope);
+    }
 }

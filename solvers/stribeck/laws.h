@@ -160,4 +160,25 @@ void sprag_point_law(const sprag_system *system, int i, const double *slip, doub
 // The impulses of all points, where the system is.
 void sprag_point_impulses(sprag_system *system, double stiction, const double *bound);
 
+// ---- all cones of a system between bodies, four at a time
+
+typedef struct sprag_cones {
+    double step;
+    int fours;
+    struct four *four;
+} sprag_cones;
+
+// The cones as they are now. own: points, 1/kg: what an impulse along each component changes there.
+// Out of memory: the scratch has failed.
+void sprag_cones_take(sprag_cones *cones, const sprag_system *system, const double (*own)[6],
+                      sprag_scratch *scratch);
+
+// Sets the slips w (m/s) that solve own (p - g(w)) = u - w, where friction is bounded by `normal`
+// (N s); at points without springs they are u. Then sets g(w), and slope to -g'(w), with the normal
+// impulse and its slope that these arrays have. All are of points, as those of the system. What no
+// cone has is left alone.
+void sprag_cones_solve(const sprag_cones *cones, double stiction, const double *normal,
+                       const double (*u)[6], const double (*p)[6], double (*w)[6],
+                       double (*impulse)[6], double (*slope)[6][6]);
+
 #endif
