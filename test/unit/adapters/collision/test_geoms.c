@@ -67,6 +67,13 @@ static int found(dGeomID a, dGeomID b)
     return count;
 }
 
+static int found_at(dGeomID ground, dGeomID geom, double x, double y, double z, double margin)
+{
+    dGeomSetPosition(geom, x, y, z);
+    find(margin);
+    return found(ground, geom);
+}
+
 // The least gap of all pairs that were found.
 static sprag_gap least_gap(void)
 {
@@ -511,21 +518,15 @@ START_TEST(heightfields_are_two_triangles_a_cell)
     dGeomID ball = on_body(dCreateSphere(space, 0.25), -1.5, 1, -1.4);
     find(2);
     ck_assert_double_eq_tol(least_gap().distance, 0.75, 1e-15); // over the flat
-    dGeomSetPosition(ball, 0, 2, 0);
-    find(2);
+    ck_assert_int_gt(found_at(field, ball, 0, 2, 0, 2), 0);
     ck_assert_double_eq_tol(least_gap().distance, 0.75, 1e-15); // over the top
-    dGeomSetPosition(ball, -0.3, 0.6, -0.3);
-    find(2);
-    sprag_gap gap = least_gap(); // the cell that falls from (0,0) to x = -1 and z = -1 alike
-    ck_assert_double_gt(gap.distance, -0.25);
-    dGeomSetPosition(ball, -1.5, 0.1, -1.4);
-    find(0);
-    gap = least_gap();
+    ck_assert_int_gt(found_at(field, ball, -0.3, 0.6, -0.3, 2), 0);
+    // the cell that falls from (0,0) to x = -1 and z = -1 alike
+    ck_assert_double_gt(least_gap().distance, -0.25);
+    ck_assert_int_le(found_at(field, ball, -1.5, 0.1, -1.4, 0), 4); // only the cells near it
+    const sprag_gap gap = least_gap();
     ck_assert_double_eq_tol(gap.distance, -0.15, 1e-15);
     ck_assert_double_eq_tol(fabs(gap.normal[1]), 1, 1e-15);
-    find(0);
-    ck_assert_int_le(pairs.count, 4); // only the cells near it
-    dGeomDestroy(field);
     dGeomHeightfieldDataDestroy(data);
 }
 END_TEST
@@ -534,48 +535,37 @@ END_TEST
 // may go, and of none beside the border, on a bump of 10 nm, or where a mesh lacks a triangle.
 START_TEST(triangles_that_fill_a_plane_are_one)
 {
-    enum { SIDE = 11 };
+    enum { SIDE = 11, CELLS = (SIDE - 1) * (SIDE - 1) };
     static double heights[SIDE * SIDE];
     static dReal vertex[SIDE * SIDE][4];
-    static dTriIndex index[6 * (SIDE - 1) * (SIDE - 1)];
-    memset(heights, 0, sizeof heights);
+    static dTriIndex index[CELLS][6];
     for (int i = 0; i < SIDE * SIDE; i++) {
-        vertex[i][0] = 0.1 * (i / SIDE) - 0.5;
-        vertex[i][1] = 0.1 * (i % SIDE) - 0.5;
-        vertex[i][2] = -3;
+        memcpy(vertex[i], (dReal[]){0.1 * (i / SIDE) - 0.5, 0.1 * (i % SIDE) - 0.5, -3, 0},
+               sizeof *vertex);
     }
-    for (int i = 0; i < (SIDE - 1) * (SIDE - 1); i++) {
+    for (int i = 0; i < CELLS; i++) {
         const dTriIndex a = (dTriIndex)(i / (SIDE - 1) * SIDE + i % (SIDE - 1)), b = a + SIDE;
-        memcpy(index + 6 * i, (dTriIndex[]){a, b, b + 1, a, b + 1, a + 1}, 6 * sizeof *index);
+        memcpy(index[i], (dTriIndex[]){a, b, b + 1, a, b + 1, a + 1}, sizeof *index);
     }
     dHeightfieldDataID data = dGeomHeightfieldDataCreate();
     dGeomHeightfieldDataBuildDouble(data, heights, 0, 1, 1, SIDE, SIDE, 1, 0, 0.1, 0);
     dGeomID field = dCreateHeightfield(space, data, 1);
     dTriMeshDataID mesh_data = dGeomTriMeshDataCreate();
-    dGeomTriMeshDataBuildDouble(mesh_data, vertex, sizeof *vertex, SIDE * SIDE, index,
-                                6 * (SIDE - 1) * (SIDE - 1), 3 * sizeof *index);
+    dGeomTriMeshDataBuildDouble(mesh_data, vertex, sizeof *vertex, SIDE * SIDE, *index, 6 * CELLS,
+                                sizeof *index / 2);
     dGeomID mesh = dCreateTriMesh(space, mesh_data, NULL, NULL, NULL);
-    dGeomID box = on_body(dCreateBox(space, 0.4, 0.4, 0.4), 0.03, 0.25, 0.02);
-    find(0.1);
-    ck_assert_int_eq(found(field, box), 1);
+    dGeomID box = on_body(dCreateBox(space, 0.4, 0.4, 0.4), 0, 0, 0);
+    ck_assert_int_eq(found_at(field, box, 0.03, 0.25, 0.02, 0.1), 1);
     ck_assert_double_eq_tol(least_gap().distance, 0.05, 1e-15);
-    dGeomSetPosition(box, 0.35, 0.25, 0);
-    find(0.1);
-    ck_assert_int_gt(found(field, box), 20);
+    ck_assert_int_gt(found_at(field, box, 0.35, 0.25, 0, 0.1), 20);
     heights[SIDE * SIDE / 2] = 1e-8;
-    dGeomSetPosition(box, 0.03, 0.25, 0.02);
-    find(0.1);
-    ck_assert_int_gt(found(field, box), 20);
-    dGeomSetPosition(box, 0.03, 0.02, -2.75);
-    find(0.1);
-    ck_assert_int_eq(found(mesh, box), 1);
+    ck_assert_int_gt(found_at(field, box, 0.03, 0.25, 0.02, 0.1), 20);
+    ck_assert_int_eq(found_at(mesh, box, 0.03, 0.02, -2.75, 0.1), 1);
     ck_assert_double_eq_tol(least_gap().distance, 0.05, 1e-15);
-    dGeomTriMeshDataBuildDouble(mesh_data, vertex, sizeof *vertex, SIDE * SIDE, index + 6 * 55,
-                                6 * 45, 3 * sizeof *index);
+    dGeomTriMeshDataBuildDouble(mesh_data, vertex, sizeof *vertex, SIDE * SIDE, index[55], 6 * 45,
+                                sizeof *index / 2);
     dGeomTriMeshSetData(mesh, mesh_data);
-    find(0.1);
-    ck_assert_int_gt(found(mesh, box), 10);
-    dGeomDestroy(field);
+    ck_assert_int_gt(found_at(mesh, box, 0.03, 0.02, -2.75, 0.1), 10);
     dGeomDestroy(mesh);
     dGeomHeightfieldDataDestroy(data);
     dGeomTriMeshDataDestroy(mesh_data);
@@ -595,7 +585,6 @@ START_TEST(heightfields_turn)
     on_body(dCreateBox(space, 0.5, 0.5, 0.5), 0.1, 0.2, 1);
     find(1);
     ck_assert_double_eq_tol(least_gap().distance, 0.25, 1e-15);
-    dGeomDestroy(field);
     dGeomHeightfieldDataDestroy(data);
 }
 END_TEST
