@@ -234,6 +234,7 @@ static void take_mean(ode_problem *pulled, account *sum)
     if (share < 1) {
         mix(to->velocity[0], from->velocity[0], share, 6 * pulled->problem.bodies);
         mix(to->row_force, from->row_force, share, pulled->problem.rows);
+        mix(to->row_rate, from->row_rate, share, pulled->problem.rows);
         if (pulled->problem.contacts > 0) {
             mix(to->contact_force[0], from->contact_force[0], share, 6 * pulled->problem.contacts);
         }

@@ -274,33 +274,14 @@ void sprag_ode_mend_nothing(ode_problem *pulled)
 
 // ---- what is to be mended in the next step
 
-SPRAG_VECTORS
-static void expect_mending(ode_problem *pulled)
+// Caps turns as ODE will. Returns whether a cap may have changed one.
+static bool cap_turns(const ode_problem *pulled)
 {
-    static const double none[6];
-    const double step = pulled->problem.step;
-    for (const ode_loaded_joint *joint = pulled->loaded, *last = joint + pulled->loadeds;
-         joint < last; joint++) {
-        const double holding = erp_of(pulled, joint);
-        const int *body = joint->row->body;
-        const double *a = pulled->solution.velocity[body[0]],
-                     *b = body[1] == SPRAG_STATIC ? none : pulled->solution.velocity[body[1]];
-        const vector3 u = CONST_VECTOR3(a), v = CONST_VECTOR3(a + 2), x = CONST_VECTOR3(b),
-                      w = SHUFFLE(v, x, 2, 3, 4, 5), z = CONST_VECTOR3(b + 2);
-        for (int i = joint->first; i < joint->end; i++) {
-            ode_mending *mending = &pulled->mending[i];
-            const vector3 *J = (const vector3 *)pulled->row[i].jacobian,
-                          part = J[0] * u + J[1] * w + J[2] * z,
-                          half = part + SHUFFLE(part, part, 2, 3, 0, 1);
-            const double erp = mending->stop_erp > 0 ? mending->stop_erp : holding,
-                         rate = half[0] + half[1];
-            mending->before = mends(pulled, i);
-            mending->expected = mending->before - step * erp * rate;
-            if (mending->opened != 0) {
-                mending->opened -= step * erp * sprag_ode_mended(pulled, i);
-            }
-        }
+    const bool any = pulled->slowest_cap < dInfinity;
+    for (int i = 0; i < pulled->problem.bodies && any; i++) {
+        sprag_ode_cap_turn(pulled->island.body[i], pulled->solution.velocity[i]);
     }
+    return any;
 }
 
 void sprag_ode_expect_mending(ode_problem *pulled)
@@ -308,8 +289,23 @@ void sprag_ode_expect_mending(ode_problem *pulled)
     if (!pulled->knows_opened) {
         return;
     }
-    for (int i = 0; i < pulled->problem.bodies && pulled->slowest_cap < dInfinity; i++) {
-        sprag_ode_cap_turn(pulled->island.body[i], pulled->solution.velocity[i]);
+    const double step = pulled->problem.step, *rate = pulled->solution.row_rate;
+    const double *ahead = pulled->ahead;
+    const bool capped = cap_turns(pulled);
+    const sprag_row *row = pulled->row;
+    ode_mending *mending = pulled->mending;
+    for (const ode_loaded_joint *joint = pulled->loaded, *last = joint + pulled->loadeds;
+         joint < last; joint++) {
+        const double holding = step * erp_of(pulled, joint);
+        for (const sprag_row *end = pulled->row + joint->end; row < end; row++, mending++) {
+            const double part = mending->stop_erp > 0 ? step * mending->stop_erp : holding,
+                         now = capped ? sprag_ode_rate(pulled, row, &pulled->solution) : *rate;
+            mending->before = step * (row->bias - *ahead);
+            mending->expected = mending->before - part * now;
+            if (mending->opened != 0) {
+                mending->opened -= part * sprag_ode_mended(pulled, (int)(row - pulled->row));
+            }
+            ahead++, rate++;
+        }
     }
-    expect_mending(pulled);
 }

@@ -269,7 +269,8 @@ bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch)
         .velocity = sprag_scratch_take_raw(scratch, bodies, sizeof *from->velocity),
         .contact_force =
             sprag_scratch_take_raw(scratch, (size_t)pulled->room, sizeof *from->contact_force),
-        .row_force = sprag_scratch_take(scratch, most, sizeof *from->row_force)};
+        .row_force = sprag_scratch_take(scratch, most, sizeof *from->row_force),
+        .row_rate = sprag_scratch_take(scratch, most, sizeof *from->row_rate)};
     if (scratch->failed) {
         return false;
     }
@@ -277,6 +278,7 @@ bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch)
     memcpy(pulled->first.contact_force, from->contact_force,
            contacts * sizeof *from->contact_force);
     memcpy(pulled->first.row_force, from->row_force, rows * sizeof *from->row_force);
+    memcpy(pulled->first.row_rate, from->row_rate, rows * sizeof *from->row_rate);
     // Rows that are to mend nothing have forces as in the last step, rather.
     const bool guesses = pulled->solve != ODE_WON;
     for (size_t i = 0; i < rows && guesses; i++) {

@@ -46,6 +46,7 @@ static bool take_arrays(ode_problem *pulled, int rows, sprag_scratch *scratch)
     pulled->solution.velocity = SPRAG_TAKE_RAW(scratch, island->bodies, double[6]);
     pulled->solution.contact_force = SPRAG_TAKE_RAW(scratch, contacts, double[6]);
     pulled->solution.row_force = SPRAG_TAKE_RAW(scratch, rows, double);
+    pulled->solution.row_rate = SPRAG_TAKE_RAW(scratch, rows, double);
     return !scratch->failed;
 }
 

@@ -107,7 +107,7 @@ double yardstick_residual(yardstick *y)
         }
         read_rows(y, i, count, row_force + i);
     }
-    const sprag_solution solution = {y->velocity, contact_force, row_force};
+    const sprag_solution solution = {y->velocity, contact_force, row_force, NULL};
     double residual = NAN;
     if (fix_bodies(y, mass)) {
         residual =

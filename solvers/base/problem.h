@@ -113,6 +113,7 @@ typedef struct sprag_solution {
     double (*velocity)[6];      // bodies, m/s, rad/s, at the end of the step
     double (*contact_force)[6]; // contacts: normal, slide 0 1 (N), roll 0 1, spin (N m), on body[0]
     double *row_force;          // rows, N, N m
+    double *row_rate;           // rows, m/s, rad/s, J v with these velocities; NULL: not wanted
 } sprag_solution;
 
 // Checks all entries, unless they are checked. SPRAG_BAD_PROBLEM: one line in message (size bytes;

@@ -417,6 +417,9 @@ static double row_error(const measured *m, int i)
         }
         u += v ? dot6(row->jacobian[k], v) : 0;
     }
+    if (m->solution->row_rate) {
+        m->solution->row_rate[i] = u + row->bias;
+    }
     if (!(w > 0)) {
         return 0;
     }

@@ -34,8 +34,9 @@ typedef struct sprag_residual {
 } sprag_residual;
 
 // Measures a solution: velocities (m/s, rad/s) at the end of the step and forces (N, N m) of it.
-// The problem must have passed sprag_problem_check. soft: of the solver; 0: none. scratch: for six
-// numbers a body; without memory, and for values that are not finite, the residual is INFINITY.
+// Sets the rates of its rows. The problem must have passed sprag_problem_check. soft: of the
+// solver; 0: none. scratch: for six numbers a body; without memory, and for values that are not
+// finite, the residual is INFINITY.
 sprag_residual sprag_problem_residual(const sprag_problem *problem, const sprag_solution *solution,
                                       sprag_shares soft, sprag_scratch *scratch);
 

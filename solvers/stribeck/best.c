@@ -13,6 +13,8 @@ sprag_solution *sprag_best_room(sprag_best *best)
         room->velocity = SPRAG_TAKE_RAW(best->scratch, problem->bodies, double[6]);
         room->contact_force = SPRAG_TAKE_RAW(best->scratch, problem->contacts, double[6]);
         room->row_force = SPRAG_TAKE_RAW(best->scratch, problem->rows, double);
+        room->row_rate =
+            best->solution->row_rate ? SPRAG_TAKE_RAW(best->scratch, problem->rows, double) : NULL;
     }
     return best->scratch->failed ? NULL : room;
 }
@@ -48,6 +50,7 @@ void sprag_best_take(sprag_best *best, const sprag_residual *found, const sprag_
         copy(to->velocity, from->velocity, problem->bodies, sizeof *to->velocity);
         copy(to->contact_force, from->contact_force, problem->contacts, sizeof *to->contact_force);
         copy(to->row_force, from->row_force, problem->rows, sizeof *to->row_force);
+        copy(to->row_rate, from->row_rate, to->row_rate ? problem->rows : 0, sizeof *to->row_rate);
         best->stats = *stats;
         best->stats.residual = found->relative;
         best->stats.gap = gap;

@@ -252,11 +252,13 @@ static bool any_recovers(const sprag_problem *p, bool *rebounds)
     return any;
 }
 
-static bool take_solution(const sprag_problem *p, sprag_scratch *scratch, sprag_solution *to)
+static bool take_solution(const sprag_problem *p, sprag_scratch *scratch, sprag_solution *to,
+                          bool rates)
 {
     *to = (sprag_solution){.velocity = SPRAG_TAKE(scratch, p->bodies, double[6]),
                            .contact_force = SPRAG_TAKE(scratch, p->contacts, double[6]),
-                           .row_force = SPRAG_TAKE(scratch, p->rows, double)};
+                           .row_force = SPRAG_TAKE(scratch, p->rows, double),
+                           .row_rate = rates ? SPRAG_TAKE(scratch, p->rows, double) : NULL};
     return !scratch->failed;
 }
 
@@ -273,6 +275,7 @@ static void mix_solutions(const sprag_problem *p, sprag_solution *to, const spra
     mix(to->velocity[0], from->velocity[0], share, 6 * p->bodies);
     mix(to->contact_force[0], from->contact_force[0], share, 6 * p->contacts);
     mix(to->row_force, from->row_force, share, p->rows);
+    mix(to->row_rate, from->row_rate, share, to->row_rate ? p->rows : 0);
 }
 
 // The excess of a mean is none + b share + c share^2, but for what only one of both solutions
@@ -323,7 +326,8 @@ sprag_result sprag_stribeck_limit_energy(const sprag_problem *problem,
     if (!(all > 0) || !(most_excess(&l) > 0)) {
         return SPRAG_OK;
     }
-    if (!remove_recovery(&l, scratch, &without) || !take_solution(problem, scratch, &lost)) {
+    if (!remove_recovery(&l, scratch, &without) ||
+        !take_solution(problem, scratch, &lost, solution->row_rate != NULL)) {
         return SPRAG_NO_MEMORY;
     }
     sprag_stats second = {0};

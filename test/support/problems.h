@@ -25,6 +25,7 @@ typedef struct scene {
     sprag_turning turning[CONTACTS_MAX]; // of the contacts that have been given some
     sprag_row row[ROWS_MAX];
     double velocity[BODIES_MAX][6], contact_force[CONTACTS_MAX][6], row_force[ROWS_MAX];
+    double row_rate[ROWS_MAX];
 } scene;
 
 // ---- chance, the same in every run
@@ -83,8 +84,10 @@ static inline void open_scene(scene *s)
     memset(s, 0, sizeof *s);
     s->problem =
         (sprag_problem){.step = STEP, .body = s->body, .contact = s->contact, .row = s->row};
-    s->solution = (sprag_solution){
-        .velocity = s->velocity, .contact_force = s->contact_force, .row_force = s->row_force};
+    s->solution = (sprag_solution){.velocity = s->velocity,
+                                   .contact_force = s->contact_force,
+                                   .row_force = s->row_force,
+                                   .row_rate = s->row_rate};
 }
 
 // A box, parallel to the axes, at rest.

@@ -415,9 +415,11 @@ START_TEST(a_row_between_its_bounds_holds_its_rate)
     s.velocity[0][0] = 0.5 - 1e-3 * 30;
     s.body[0].free_velocity[0] = s.velocity[0][0] - STEP / 2 * 30;
     ck_residual(measured(), 0, 0, 0, 0);
+    ck_assert_double_eq_tol(s.row_rate[0], s.velocity[0][0], TINY);
     s.velocity[0][0] += 0.01;
     s.body[0].free_velocity[0] += 0.01;
     sprag_residual r = measured();
+    ck_assert_double_eq_tol(s.row_rate[0], s.velocity[0][0], TINY);
     double w = 0.5; // a soft row counts an error of velocity in full
     ck_assert_double_eq_tol(r.row, 0.01 / w * sqrt(w / 2), TINY);
     ck_assert_int_eq(r.joint_row, 0);

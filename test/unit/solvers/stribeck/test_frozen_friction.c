@@ -170,7 +170,7 @@ START_TEST(rows_are_within_their_bounds)
     fall(&s);
     other = s;
     other.problem.body = other.body, other.problem.row = other.row;
-    other.solution = (sprag_solution){other.velocity, other.contact_force, other.row_force};
+    other.solution = (sprag_solution){other.velocity, other.contact_force, other.row_force, NULL};
     solve_by(&s, &options, SPRAG_STRATEGY_FROZEN_FRICTION);
     solve_by(&other, &direct, SPRAG_STRATEGY_NEWTON);
     ck_assert_double_le(momentum_error(&s), 1e-6);
