@@ -122,6 +122,7 @@ typedef struct ode_problem {
     ode_loaded_joint *loaded; // all joints, by rows
     int loadeds;
     bool loops;           // joints form one
+    int loose;            // groups that no joint ties to the world
     int *group;           // of the world and each body, see sprag_ode_group()
     ode_part *part;       // the world's, and one of each body; NULL: no joint makes any
     bool arcs;            // joints look ahead, whether the island is under load or not

@@ -25,6 +25,7 @@
 // that a jerk mends), it is solved again so that it wins nothing, and is the mean of both that wins
 // no more than that.
 #include <math.h>
+#include <string.h>
 
 #include "island_constants.h"
 #include "linalg.h"
@@ -102,13 +103,13 @@ static void add_stiffened_bodies(account *sum, const ode_problem *pulled)
                      *after = pulled->solution.velocity[of->body], *A = of->added;
         vector3 turn;
         load_last3(&turn, after);
-        const vector3 left = CONST_VECTOR3(of->target) - turn;
-        turn = 0.5 * (turn + CONST_VECTOR3(before + 3));
+        const vector3 left = CONST_VECTOR3(of->target) - turn, own = CONST_VECTOR3(before + 3);
+        turn = 0.5 * (turn + own);
         const vector3 momentum = turn[0] * CONST_VECTOR3(A) + turn[1] * CONST_VECTOR3(A + 3) +
                                  turn[2] * CONST_VECTOR3(A + 6),
                       room = turn * momentum;
         won += left * momentum;
-        driven += (CONST_VECTOR3(of->target) - CONST_VECTOR3(of->common)) * momentum;
+        driven += of->kept * own * momentum;
         sum->before += of->stored;
         of->stored = sum3(&room);
         sum->room += of->stored;
@@ -159,13 +160,17 @@ static void add_rows(account *sum, const ode_problem *pulled)
 {
     const double step = pulled->problem.step, *force = pulled->solution.row_force;
     double driven = dot(pulled->problem.rows, force, pulled->ahead), won = 0;
+    bool pushed = false; // one of its bodies
     for (int i = 0; i < pulled->problem.rows && (sum->pushed || pulled->drives); i++) {
         const sprag_row *row = &pulled->row[i];
         const double(*J)[6] = (const double(*)[6])row->jacobian;
+        if (sum->pushed && (i == 0 || memcmp(row->body, row[-1].body, sizeof row->body) != 0)) {
+            pushed = is_pushed(pulled, row->body[0]) || is_pushed(pulled, row->body[1]);
+        }
         if (row->drives) {
             won -= force[i] * work(pulled, row->body, J, false);
             driven -= force[i] * pulled->ahead[i];
-        } else if (is_pushed(pulled, row->body[0]) || is_pushed(pulled, row->body[1])) {
+        } else if (pushed) {
             won += force[i] * work(pulled, row->body, J, true);
         }
     }

@@ -1,131 +1,286 @@
 // The inertia A that a load adds to a body, and the angular velocity u that A pulls it towards
 // (load_stiffness.c).
+#include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "island_constants.h"
+#include "lanes.h"
 #include "linalg.h"
 #include "loads.h"
 #include "symmetric3.h"
-#include "vectors3.h"
+#include "vectors6.h"
 
-// The symmetric part of the sum of r f' (xx, yy, zz, xy, xz, yz): K is its trace less it. Without
-// what turns the part: the torque t turns forces along a line, of which s is the sum of f.r, by the
-// angle t / s, and their moment by half of that.
-INLINE void find_moment(const ode_load *of, double m[6])
+// ---- four bodies at once
+
+// Four bodies that may be under load, number by number. The passes over the fours are many and
+// short: the processor then works at several at once, while one waits for a quotient or a root.
+typedef struct four {
+    lanes I[9];        // kg m^2; of their parts, until they take their shares of A
+    lanes A[6];        // xx, xy, xz, yy, yz, zz
+    lanes part;        // of its part's A that a body takes
+    lanes sums[LANES]; // ode_stiffened_body: trace, kept, stored, share
+    lanes w[LANES];    // rad/s, from 1 on: before the step
+    lanes free[LANES]; // likewise, without A
+    lanes now[LANES];  // with it
+    lanes target[LANES];
+    int body[LANES];
+    int count; // fewer in the last four
+} four;
+
+enum { TRACE, KEPT, STORED, SHARE };
+
+// The numbers of four matrices.
+INLINE void load_matrices(const void *const of[LANES], lanes A[9])
 {
-    const double *u = of->moment[0], *v = of->moment[1], *w = of->moment[2], *t = of->torque;
-    const double s = u[0] + v[1] + w[2];
-    m[0] = u[0], m[1] = v[1], m[2] = w[2];
-    m[3] = 0.5 * (u[1] + v[0]), m[4] = 0.5 * (u[2] + w[0]), m[5] = 0.5 * (v[2] + w[1]);
-    if (s > 0) {
-        double x = t[0] + v[2] - w[1], y = t[1] + w[0] - u[2], z = t[2] + u[1] - v[0];
-        const double k = s / (s * s + x * x + y * y + z * z);
-        x *= k, y *= k, z *= k;
-        const double xx = y * m[4] - z * m[3], yy = z * m[3] - x * m[5], zz = x * m[5] - y * m[4];
-        const double xy = y * m[5] - z * m[1] + z * m[0] - x * m[4];
-        const double xz = y * m[2] - z * m[5] + x * m[3] - y * m[0];
-        const double yz = z * m[4] - x * m[2] + x * m[1] - y * m[3];
-        m[0] -= xx, m[1] -= yy, m[2] -= zz;
-        m[3] -= 0.5 * xy, m[4] -= 0.5 * xz, m[5] -= 0.5 * yz;
+    lanes last[LANES];
+    load_four(of, 0, A);
+    load_four(of, 4 * sizeof(double), A + 4);
+    load_four(of, 5 * sizeof(double), last);
+    A[8] = last[3];
+}
+
+// Stores x number by number, from so many bytes on.
+INLINE void store_four(void *const to[LANES], size_t first, const lanes *x)
+{
+    lanes r[LANES] = {x[0], x[1], x[2], x[3]};
+    transpose(r);
+    for (int l = 0; l < LANES; l++) {
+        memcpy((char *)to[l] + first, &r[l], sizeof r[l]);
     }
 }
 
-// Sets square K - I of a part, as one of the matrices of sprag_positive_parts(). false: it has no
-// positive part.
-INLINE bool find_excess(const double *I, const double *moment, double square, double *to, int apart)
+// The symmetric part of the sum of r f': K is its trace less it. Without what turns the part: the
+// torque t turns forces along a line, of which s is the sum of f.r, by the angle t / s, and their
+// moment by half of that.
+INLINE void find_moments(const void *const of[LANES], lanes m[6])
 {
-    const double xx = square * (moment[1] + moment[2]) - I[0],
-                 yy = square * (moment[0] + moment[2]) - I[4],
-                 zz = square * (moment[0] + moment[1]) - I[8],
-                 xy = -square * moment[3] - 0.5 * (I[1] + I[3]),
-                 xz = -square * moment[4] - 0.5 * (I[2] + I[6]),
-                 yz = -square * moment[5] - 0.5 * (I[5] + I[7]);
-    to[0] = xx, to[apart] = xy, to[2 * apart] = xz;
-    to[3 * apart] = yy, to[4 * apart] = yz, to[5 * apart] = zz;
-    // all eigenvalues are negative, by the signs of the leading minors
-    const double minor = xx * yy - xy * xy, x = xy * yz - xz * yy, y = xy * xz - xx * yz;
-    return !(xx < 0 && minor > 0 && xz * x + yz * y + zz * minor < 0);
+    lanes u[LANES], v[LANES], w[LANES], t[LANES];
+    load_four(of, offsetof(ode_load, moment[0]), u);
+    load_four(of, offsetof(ode_load, moment[1]), v);
+    load_four(of, offsetof(ode_load, moment[2]), w);
+    load_four(of, offsetof(ode_load, torque), t);
+    const lanes s = u[0] + v[1] + w[2], xx = u[0], yy = v[1], zz = w[2], xy = 0.5 * (u[1] + v[0]),
+                xz = 0.5 * (u[2] + w[0]), yz = 0.5 * (v[2] + w[1]);
+    lanes x = t[0] + v[2] - w[1], y = t[1] + w[0] - u[2], z = t[2] + u[1] - v[0];
+    const lanes square = s * s + x * x + y * y + z * z, share = s / DIVISOR(s > 0, square),
+                k = SELECT(s > 0, share, zeros);
+    x *= k, y *= k, z *= k;
+    m[0] = xx - (y * xz - z * xy);
+    m[3] = yy - (z * xy - x * yz);
+    m[5] = zz - (x * yz - y * xz);
+    m[1] = xy - 0.5 * (y * yz - z * yy + z * xx - x * xz);
+    m[2] = xz - 0.5 * (y * zz - z * yz + x * xy - y * xx);
+    m[4] = yz - 0.5 * (z * xz - x * zz + x * yy - y * xy);
 }
 
-// Finds it for the bodies whose parts are under load, and lists these. Returns their number.
-SPRAG_VECTORS
-static int find_all(ode_problem *pulled, double *excess, int apart)
+// E = square K - I. Sets which have a positive part.
+INLINE void find_excess(const lanes I[9], const lanes m[6], double square, lanes E[6],
+                        lane_mask *some)
 {
-    const double step = pulled->problem.step;
+    const lanes xx = square * (m[3] + m[5]) - I[0], yy = square * (m[0] + m[5]) - I[4],
+                zz = square * (m[0] + m[3]) - I[8], xy = -square * m[1] - 0.5 * (I[1] + I[3]),
+                xz = -square * m[2] - 0.5 * (I[2] + I[6]),
+                yz = -square * m[4] - 0.5 * (I[5] + I[7]);
+    E[0] = xx, E[1] = xy, E[2] = xz, E[3] = yy, E[4] = yz, E[5] = zz;
+    // all eigenvalues are negative, by the signs of the leading minors
+    const lanes minor = xx * yy - xy * xy, x = xy * yz - xz * yy, y = xy * xz - xx * yz,
+                det = xz * x + yz * y + zz * minor;
+    *some = ~((xx < 0) & (minor > 0) & (det < 0));
+}
+
+// I += way A
+INLINE void add_matrices(lanes I[9], const lanes A[6], const lanes *way)
+{
+    static const int at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+    for (int k = 0; k < 9; k++) {
+        I[k] += *way * A[at[k]];
+    }
+}
+
+// A body takes no more of A than what counts beside its own inertia about the axes of A: that of a
+// part with bodies far apart is larger by orders of magnitude.
+INLINE void take_share(four *f, double memory)
+{
+    lanes *I = f->I, *A = f->A;
+    const lanes all = A[0] * A[0] + A[3] * A[3] + A[5] * A[5] +
+                      2 * (A[1] * A[1] + A[2] * A[2] + A[4] * A[4]),
+                own = A[0] * I[0] + A[3] * I[4] + A[5] * I[8] + A[1] * (I[1] + I[3]) +
+                      A[2] * (I[2] + I[6]) + A[4] * (I[5] + I[7]),
+                most = load_most * own / DIVISOR(all > 0, all),
+                part = SELECT(f->part * all > load_most * own, most, f->part);
+    for (int k = 0; k < 6; k++) {
+        A[k] *= part;
+    }
+    add_matrices(I, A, &ones);
+    f->sums[TRACE] = A[0] + A[3] + A[5];
+    lanes kept = f->sums[KEPT] * memory / DIVISOR(f->sums[TRACE] > 0, f->sums[TRACE]);
+    root_of(&kept);
+    root_of(&kept);
+    f->sums[KEPT] = kept * f->sums[SHARE];
+}
+
+// The columns of the inverse of a matrix are the cross products of its rows, by the determinant.
+INLINE void pull_to_target(four *f)
+{
+    const lanes *I = f->I, *A = f->A;
+    lanes way[3], yz[3], zx[3], xy[3], det;
+    for (int k = 0; k < 3; k++) {
+        f->target[k] = f->sums[KEPT] * f->w[1 + k];
+        way[k] = f->target[k] - f->free[1 + k];
+    }
+    f->target[3] = zeros;
+    const lanes x = A[0] * way[0] + A[1] * way[1] + A[2] * way[2],
+                y = A[1] * way[0] + A[3] * way[1] + A[4] * way[2],
+                z = A[2] * way[0] + A[4] * way[1] + A[5] * way[2];
+    cross(I + 3, I + 6, yz);
+    cross(I + 6, I, zx);
+    cross(I, I + 3, xy);
+    dot_of(I, yz, &det);
+    const lanes size = SELECT(det < 0, -det, det);
+    const lane_mask good = (size > 0) & (size <= DBL_MAX);
+    const lanes inverse = 1 / DIVISOR(good, det);
+    f->now[0] = f->free[0];
+    for (int k = 0; k < 3; k++) {
+        const lanes gained = (x * yz[k] + y * zx[k] + z * xy[k]) * inverse;
+        f->now[1 + k] = f->free[1 + k] + SELECT(good, gained, zeros);
+    }
+    const lanes back = SELECT(good, zeros, -ones); // of what is singular with A
+    add_matrices(f->I, A, &back);
+    f->sums[TRACE] = SELECT(good, f->sums[TRACE], zeros);
+}
+
+// ---- the island
+
+static int list_loaded(const ode_problem *pulled, int *list)
+{
     int count = 0;
     for (int i = 0; i < pulled->problem.bodies; i++) {
         const int first = sprag_ode_part(pulled, i);
-        if (first >= 0 && pulled->load[first].known && pulled->body[i].mass > 0) {
-            double moment[6];
-            find_moment(&pulled->load[first], moment);
-            const double *I =
-                pulled->part ? pulled->part[first + 1].inertia : pulled->body[i].inertia;
-            pulled->stiffened_body[count].body = i;
-            count += find_excess(I, moment, step * step, excess + count, apart);
-        }
+        list[count] = i;
+        count += first >= 0 && pulled->load[first].known && pulled->body[i].mass > 0;
+    }
+    for (int i = count; i % LANES != 0; i++) { // the last one fills up its four
+        list[i] = list[count - 1];
     }
     return count;
 }
 
-// Adds a body's share of A, the positive part of square K - I of its part: then I + A is no less
-// than square K. It is no more than what counts beside the body's own inertia about the axes of A:
-// that of a part with bodies far apart is larger by orders of magnitude. false: it is zero.
-static bool add_inertia(sprag_body *body, const double *A, int apart, double share,
-                        ode_stiffened_body *to)
+// Sets the fours of whose bodies one has an excess. Returns their number.
+SPRAG_VECTORS
+static int find_fours(const ode_problem *pulled, const int *list, int loaded, four *f)
 {
-    double *I = body->inertia;
-    double xx = A[0], xy = A[apart], xz = A[2 * apart];
-    double yy = A[3 * apart], yz = A[4 * apart], zz = A[5 * apart];
-    const double all = xx * xx + yy * yy + zz * zz + 2 * (xy * xy + xz * xz + yz * yz),
-                 own = xx * I[0] + yy * I[4] + zz * I[8] + xy * (I[1] + I[3]) + xz * (I[2] + I[6]) +
-                       yz * (I[5] + I[7]);
-    if (share * all > load_most * own) {
-        share = load_most * own / all;
+    const four *start = f;
+    const double square = pulled->problem.step * pulled->problem.step;
+    for (int i = 0; i < loaded; i += LANES) {
+        const void *load[LANES], *inertia[LANES], *body[LANES];
+        lanes m[6];
+        lane_mask some;
+        for (int l = 0; l < LANES; l++) {
+            const int at = list[i + l], first = sprag_ode_part(pulled, at);
+            body[l] = &pulled->body[at];
+            load[l] = &pulled->load[first];
+            inertia[l] = pulled->part ? pulled->part[first + 1].inertia : pulled->body[at].inertia;
+            f->body[l] = at;
+        }
+        load_matrices(inertia, f->I);
+        find_moments(load, m);
+        find_excess(f->I, m, square, f->A, &some);
+        load_four(body, offsetof(sprag_body, velocity[2]), f->w);
+        load_four(body, offsetof(sprag_body, free_velocity[2]), f->free);
+        f->part = ones;
+        f->count = loaded - i < LANES ? loaded - i : LANES;
+        f += any(&some);
     }
-    to->trace = share * (xx + yy + zz);
-    if (!(to->trace > 0)) {
-        return false;
+    return (int)(f - start);
+}
+
+// Sets the own inertia of bodies in parts, and their shares of A.
+static void find_shares(const ode_problem *pulled, four *f)
+{
+    for (int l = 0; l < LANES; l++) {
+        const double *own = pulled->body[f->body[l]].inertia;
+        for (int k = 0; k < 9; k++) {
+            f->I[k][l] = own[k];
+        }
+        f->part[l] =
+            (own[0] + own[4] + own[8]) / pulled->part[sprag_ode_part(pulled, f->body[l]) + 1].trace;
     }
-    memcpy(to->free, body->free_velocity + 3, sizeof to->free);
-    xx *= share, xy *= share, xz *= share, yy *= share, yz *= share, zz *= share;
-    const double added[9] = {xx, xy, xz, xy, yy, yz, xz, yz, zz};
-    for (int i = 0; i < 9; i++) {
-        to->added[i] = added[i];
-        I[i] += added[i];
+}
+
+// Adds A, the positive part of square K - I: then I + A is no less than square K. memory: 0 where
+// targets keep nothing, else 1.
+SPRAG_VECTORS
+static void stiffen_fours(four *f, int fours, double memory)
+{
+    for (int i = 0; i < fours; i++) {
+        sprag_positive_parts(LANES, LANES, (double *)f[i].A);
     }
-    return true;
+    for (int i = 0; i < fours; i++) {
+        take_share(&f[i], memory);
+    }
+    for (int i = 0; i < fours; i++) {
+        pull_to_target(&f[i]);
+    }
+}
+
+// Lists what is under load.
+SPRAG_VECTORS
+static void store_fours(ode_problem *pulled, const four *f, int fours)
+{
+    int count = 0;
+    for (const four *end = f + fours; f < end; f++) {
+        sprag_body *body[LANES];
+        ode_stiffened_body *of[LANES], *to = NULL;
+        for (int l = 0; l < LANES; l++) {
+            const bool more = l < f->count; // the rest are the last one again
+            of[l] = to = more ? &pulled->stiffened_body[count] : to;
+            to->body = f->body[l];
+            body[l] = &pulled->body[f->body[l]];
+            count += more && f->sums[TRACE][l] > 0;
+        }
+        const lanes *A = f->A, first[LANES] = {A[0], A[1], A[2], A[1]},
+                    next[LANES] = {A[3], A[4], A[2], A[4]},
+                    free[LANES] = {f->free[1], f->free[2], f->free[3]};
+        store_four((void *const *)of, offsetof(ode_stiffened_body, added), first);
+        store_four((void *const *)of, offsetof(ode_stiffened_body, added[4]), next);
+        store_four((void *const *)of, offsetof(ode_stiffened_body, trace), f->sums);
+        store_four((void *const *)of, offsetof(ode_stiffened_body, target), f->target);
+        store_four((void *const *)of, offsetof(ode_stiffened_body, free), free);
+        store_four((void *const *)body, offsetof(sprag_body, inertia), f->I);
+        store_four((void *const *)body, offsetof(sprag_body, inertia[4]), f->I + 4);
+        store_four((void *const *)body, offsetof(sprag_body, free_velocity[2]), f->now);
+        for (int l = 0; l < LANES; l++) {
+            of[l]->added[8] = A[5][l];
+            body[l]->inertia[8] = f->I[8][l];
+        }
+    }
+    pulled->stiffened_bodies = count;
 }
 
 void sprag_ode_stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start,
                               sprag_scratch *scratch)
 {
-    const int apart = pulled->problem.bodies + SPRAG_PARTS_AT_ONCE;
-    double *excess = SPRAG_TAKE_RAW(scratch, 6 * apart, double);
-    const int count = excess ? find_all(pulled, excess, apart) : 0;
-    sprag_positive_parts(count, apart, excess);
-    int run = 0; // of the body before in the warm start
-    for (int i = 0; i < count; i++) {
-        const int at = pulled->stiffened_body[i].body;
-        sprag_body *body = &pulled->body[at];
-        ode_stiffened_body *to = &pulled->stiffened_body[pulled->stiffened_bodies];
-        double share = 1;
+    const int bodies = pulled->problem.bodies;
+    int *list = SPRAG_TAKE_RAW(scratch, bodies + LANES, int);
+    four *f = SPRAG_TAKE_RAW(scratch, (bodies + LANES - 1) / LANES, four);
+    if (scratch->failed) {
+        return;
+    }
+    const int fours = find_fours(pulled, list, list_loaded(pulled, list), f);
+    for (int i = 0, run = 0; i < fours; i++) { // run: of the body before in the warm start
+        double(*to)[LANES] = (double(*)[LANES])f[i].sums;
+        for (int l = 0; l < LANES; l++) {
+            sprag_ode_warm_start_added(warm_start, pulled->island.body[f[i].body[l]], &run,
+                                       &to[KEPT][l], &to[STORED][l], &to[SHARE][l]);
+        }
         if (pulled->part) {
-            share = (body->inertia[0] + body->inertia[4] + body->inertia[8]) /
-                    pulled->part[sprag_ode_part(pulled, at) + 1].trace;
-        }
-        if (add_inertia(body, excess + i, apart, share, to)) {
-            to->body = at;
-            sprag_ode_warm_start_added(warm_start, pulled->island.body[at], &run, &to->kept,
-                                       &to->stored, &to->share);
-            pulled->stiffened_bodies++;
+            find_shares(pulled, &f[i]);
         }
     }
-    for (int i = 0; i < pulled->stiffened_bodies; i++) {
-        ode_stiffened_body *to = &pulled->stiffened_body[i];
-        const double before = pulled->solve == ODE_WON ? 0 : to->kept;
-        to->kept = to->share * sqrt(sqrt(before / to->trace));
-    }
+    stiffen_fours(f, fours, pulled->solve == ODE_WON ? 0 : 1);
+    store_fours(pulled, f, fours);
 }
 
 // ---- targets
@@ -172,40 +327,20 @@ static void find_common_turn(common_turn *of)
     memcpy(of->turn, w, sizeof w);
 }
 
-// The columns of the inverse of a matrix are the cross products of its rows, by the determinant.
-SPRAG_VECTORS
-static void pull_bodies_to_targets(ode_problem *pulled, const common_turn *sum)
+// Beside what they keep of their own turns.
+static void pull_to_common_turns(ode_problem *pulled, const common_turn *sum)
 {
     for (int i = 0; i < pulled->stiffened_bodies; i++) {
         ode_stiffened_body *of = &pulled->stiffened_body[i];
         sprag_body *body = &pulled->body[of->body];
-        const int group = sum ? sprag_ode_group(pulled, of->body) : 0;
-        double *free = body->free_velocity + 3;
-        vector3 x = CONST_VECTOR3(body->inertia), y = CONST_VECTOR3(body->inertia + 3),
-                z = CONST_VECTOR3(body->inertia + 6), common = {0}, now, xy, yz, zx;
-        if (group > 0) {
-            common = (1 - of->kept) * CONST_VECTOR3(sum[group].turn);
-        }
-        load_last3(&now, body->free_velocity);
-        const vector3 target = common + of->kept * CONST_VECTOR3(body->velocity + 3),
-                      part = target - now,
-                      pull = part[0] * CONST_VECTOR3(of->added) +
-                             part[1] * CONST_VECTOR3(of->added + 3) +
-                             part[2] * CONST_VECTOR3(of->added + 6);
-        VECTOR3(of->common) = common;
-        VECTOR3(of->target) = target;
-        cross_vectors3(&yz, &y, &z);
-        cross_vectors3(&zx, &z, &x);
-        cross_vectors3(&xy, &x, &y);
-        x *= yz;
-        const double det = sum3(&x);
-        if (fabs(det) > 0 && isfinite(det)) {
-            now += (pull[0] * yz + pull[1] * zx + pull[2] * xy) * (1 / det);
-            store3(free, &now);
-        } else {
-            add_scaled(body->inertia, -1, of->added, 9);
-            memset(of->added, 0, sizeof of->added);
-            of->trace = 0;
+        const int group = sprag_ode_group(pulled, of->body);
+        double inverse[9], common[3] = {0}, pull[3], gained[3];
+        if (group > 0 && invert33(body->inertia, inverse) != 0) {
+            add_scaled(common, 1 - of->kept, sum[group].turn, 3);
+            add_scaled(of->target, 1, common, 3);
+            mul33(of->added, common, pull);
+            mul33(inverse, pull, gained);
+            add_scaled(body->free_velocity + 3, 1, gained, 3);
         }
     }
 }
@@ -213,7 +348,8 @@ static void pull_bodies_to_targets(ode_problem *pulled, const common_turn *sum)
 void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch)
 {
     bool any = false;
-    for (int i = 0; i < pulled->stiffened_bodies && pulled->solve != ODE_WON && !any; i++) {
+    const bool may = pulled->loose > 0 && pulled->solve != ODE_WON;
+    for (int i = 0; i < pulled->stiffened_bodies && may && !any; i++) {
         any = sprag_ode_group(pulled, pulled->stiffened_body[i].body) > 0;
     }
     common_turn *sum = any ? SPRAG_TAKE(scratch, pulled->problem.bodies + 1, common_turn) : NULL;
@@ -222,6 +358,6 @@ void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch)
         for (int i = 1; i <= pulled->problem.bodies; i++) { // 0: the world
             find_common_turn(&sum[i]);
         }
+        pull_to_common_turns(pulled, sum);
     }
-    pull_bodies_to_targets(pulled, sum);
 }

@@ -1,8 +1,8 @@
 // Joints that may carry loads: their rows, levers, and forces in the last step (load_stiffness.c).
 //
 // Rows alone give the levers, whatever the joint: the angular part of a row is r x e, with its
-// linear part e. The passes over joints are many and short: the processor then works at several
-// joints at once, while one waits for a sum or for memory.
+// linear part e. The rows of a joint are many lines of the cache, so they are read once to find the
+// joints, of which loops must be known first, and once for all that follows.
 //
 // Joints between the same two parts (two hinges of a door) act as one, at the place of the first:
 // what they pull against one another is a stiffness of +K for one part and -K for the other, which
@@ -64,17 +64,14 @@ static bool welds(const ode_problem *pulled, const ode_loaded_joint *joint)
     return false;
 }
 
-// Puts the bodies of a joint into one group. true: they were in one, the joint closes a loop. The
-// world, and what the program moves, is one place.
-static bool join_groups(const ode_problem *pulled, const int body[2])
+// Puts the bodies of a joint into one group, or finds that it closes a loop. The world, and what
+// the program moves, is one place.
+static void join_groups(ode_problem *pulled, const int body[2])
 {
-    int at[2];
-    for (int side = 0; side < 2; side++) {
-        const bool stays = body[side] == SPRAG_STATIC || !(pulled->body[body[side]].mass > 0);
-        at[side] = sprag_ode_group(pulled, stays ? SPRAG_STATIC : body[side]);
-    }
-    pulled->group[at[0] > at[1] ? at[0] : at[1]] = at[0] > at[1] ? at[1] : at[0];
-    return at[0] == at[1];
+    const int a = sprag_ode_group(pulled, body[0]), b = sprag_ode_group(pulled, body[1]);
+    pulled->group[a > b ? a : b] = a > b ? b : a;
+    pulled->loops |= a == b;
+    pulled->loose -= a != b;
 }
 
 // The linear parts are unit vectors e at right angles to one another. Of a single one the lever is
@@ -99,8 +96,11 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
     pulled->loaded = SPRAG_TAKE_RAW(scratch, pulled->joint_rows, ode_loaded_joint);
     pulled->load = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_load);
     pulled->turn = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_turn);
+    pulled->loose = 0;
     for (int i = 0; i <= pulled->problem.bodies && pulled->group; i++) {
-        pulled->group[i] = i;
+        const bool moves = i > 0 && pulled->body[i - 1].mass > 0;
+        pulled->group[i] = moves ? i : 0;
+        pulled->loose += moves;
     }
     for (int i = 0; i < pulled->joint_rows && !scratch->failed;) {
         ode_loaded_joint *joint = &pulled->loaded[pulled->loadeds++];
@@ -108,7 +108,9 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
         if (joint->linear < 2) {
             find_lever_of_distance(pulled, joint);
         }
-        pulled->loops |= joint->linear > 0 && join_groups(pulled, joint->row->body);
+        if (joint->linear > 0) {
+            join_groups(pulled, joint->row->body);
+        }
         if (welds(pulled, joint) && !sprag_ode_join_parts(pulled, joint->row->body, scratch)) {
             return false;
         }
@@ -194,45 +196,6 @@ INLINE void find_arms(const ode_problem *pulled, ode_loaded_joint *joint, double
     }
 }
 
-// newest: see share_arms(); NULL: no loops, and no two joints between the same parts.
-SPRAG_VECTORS
-static void place_joints(const ode_problem *pulled, double (*at)[4], int *newest)
-{
-    for (int i = 0; i < pulled->loadeds; i++) {
-        ode_loaded_joint *joint = &pulled->loaded[i];
-        find_levers(joint);
-        if (newest) {
-            hold_in_the_middle(joint, at);
-        }
-        find_arms(pulled, joint, at);
-        if (newest && joint->linear > 1 && joint->part[0] != joint->part[1]) {
-            share_arms(pulled, i, newest);
-        }
-    }
-}
-
-bool sprag_ode_find_joints(ode_problem *pulled, sprag_scratch *scratch)
-{
-    const int bodies = pulled->problem.bodies;
-    if (!find_joints(pulled, scratch)) {
-        return false;
-    }
-    const bool wants_places = pulled->loops || pulled->part;
-    int *newest = pulled->loops ? SPRAG_TAKE_RAW(scratch, bodies, int) : NULL;
-    double(*at)[4] = wants_places ? SPRAG_TAKE_RAW(scratch, bodies, double[4]) : NULL;
-    if (scratch->failed) {
-        return false;
-    }
-    for (int i = 0; i < bodies && wants_places; i++) {
-        memcpy(at[i], dBodyGetPosition(pulled->island.body[i]), sizeof at[i]);
-    }
-    for (int i = 0; i < bodies && newest; i++) {
-        newest[i] = -1;
-    }
-    place_joints(pulled, at, newest);
-    return true;
-}
-
 // ---- their loads
 
 INLINE void add_force(const ode_problem *pulled, const ode_loaded_joint *joint)
@@ -255,13 +218,11 @@ INLINE void add_force(const ode_problem *pulled, const ode_loaded_joint *joint)
 
 INLINE void add_torque(const ode_problem *pulled, const ode_loaded_joint *joint)
 {
-    const sprag_row *row = &pulled->row[joint->first];
     vector3 torque[2] = {{0}, {0}};
-    for (unsigned left = joint->turning; left; left >>= 1, row++) {
-        if (left & 1) {
-            torque[0] += row->guess * CONST_VECTOR3(row->jacobian[0] + 3);
-            torque[1] += row->guess * CONST_VECTOR3(row->jacobian[1] + 3);
-        }
+    for (unsigned left = joint->turning; left; left &= left - 1) {
+        const sprag_row *row = &pulled->row[joint->first + __builtin_ctz(left)];
+        torque[0] += row->guess * CONST_VECTOR3(row->jacobian[0] + 3);
+        torque[1] += row->guess * CONST_VECTOR3(row->jacobian[1] + 3);
     }
     for (int side = 0; side < 2 && joint->turning; side++) {
         if (joint->part[side] >= 0) {
@@ -270,17 +231,60 @@ INLINE void add_torque(const ode_problem *pulled, const ode_loaded_joint *joint)
     }
 }
 
-SPRAG_VECTORS
-static void add_loads(const ode_problem *pulled)
+// Not by memset: for so many bytes it may leave them outside of the first-level cache.
+INLINE void clear_load(ode_load *of)
 {
+    const vector3 none = {0};
+    VECTOR3(of->moment[0]) = none;
+    VECTOR3(of->moment[1]) = none;
+    VECTOR3(of->moment[2]) = none;
+    VECTOR3(of->torque) = none;
+    of->known = false;
+}
+
+// at: NULL: no loops, and no parts. newest: see share_arms(); NULL: no loops, and no two joints
+// between the same parts. placed: it is known where joints act.
+SPRAG_VECTORS
+static void add_loads(const ode_problem *pulled, double (*at)[4], int *newest, bool placed)
+{
+    for (int i = 0; i < pulled->problem.bodies; i++) {
+        clear_load(&pulled->load[i]);
+    }
     for (int i = 0; i < pulled->loadeds; i++) {
-        add_force(pulled, &pulled->loaded[i]);
-        add_torque(pulled, &pulled->loaded[i]);
+        ode_loaded_joint *joint = &pulled->loaded[i];
+        if (!placed) {
+            find_levers(joint);
+            if (newest) {
+                hold_in_the_middle(joint, at);
+            }
+            find_arms(pulled, joint, at);
+            if (newest && joint->linear > 1 && joint->part[0] != joint->part[1]) {
+                share_arms(pulled, i, newest);
+            }
+        }
+        add_force(pulled, joint);
+        add_torque(pulled, joint);
     }
 }
 
-void sprag_ode_find_loads(ode_problem *pulled)
+void sprag_ode_find_loads(ode_problem *pulled, sprag_scratch *scratch)
 {
-    memset(pulled->load, 0, (size_t)pulled->problem.bodies * sizeof *pulled->load);
-    add_loads(pulled);
+    const int bodies = pulled->problem.bodies;
+    const bool placed = pulled->loaded != NULL;
+    if (!placed && !find_joints(pulled, scratch)) {
+        return;
+    }
+    const bool wants_places = !placed && (pulled->loops || pulled->part);
+    int *newest = !placed && pulled->loops ? SPRAG_TAKE_RAW(scratch, bodies, int) : NULL;
+    double(*at)[4] = wants_places ? SPRAG_TAKE_RAW(scratch, bodies, double[4]) : NULL;
+    if (scratch->failed) {
+        return;
+    }
+    for (int i = 0; i < bodies && wants_places; i++) {
+        memcpy(at[i], dBodyGetPosition(pulled->island.body[i]), sizeof at[i]);
+    }
+    for (int i = 0; i < bodies && newest; i++) {
+        newest[i] = -1;
+    }
+    add_loads(pulled, at, newest, placed);
 }

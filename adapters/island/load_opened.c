@@ -129,10 +129,10 @@ INLINE void find_opened_way(ode_problem *pulled, const ode_loaded_joint *joint)
     const int first = (int)(joint->row - pulled->row);
     double square = 0; // of all changes
     bool opened = false;
-    const double step = pulled->problem.step, *ahead = pulled->ahead + first;
+    const double step = pulled->problem.step;
     const ode_mending *mending = pulled->mending + first;
-    for (int i = 0; i < joint->rows; i++) {
-        const double change = step * (joint->row[i].bias - ahead[i]) - mending[i].expected;
+    for (const sprag_row *row = joint->row, *end = row + joint->rows; row < end; row++) {
+        const double change = step * row->bias - mending++->expected;
         square += change * change;
     }
     for (int i = first; i < first + joint->rows && pulled->mends; i++) {

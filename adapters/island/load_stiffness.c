@@ -118,10 +118,10 @@ INLINE void look_ahead_of_joint(const ode_problem *pulled, ode_loaded_joint *joi
     }
     way *= -share;
     double *ahead = pulled->ahead + (joint->row - pulled->row);
-    for (int i = 0; i < joint->rows; i++) {
-        const vector3 along = CONST_VECTOR3(joint->row[i].jacobian[0]) * way;
-        ahead[i] = sum3(&along);
-        joint->row[i].bias += ahead[i];
+    for (sprag_row *row = joint->row, *end = row + joint->rows; row < end; row++) {
+        const vector3 along = CONST_VECTOR3(row->jacobian[0]) * way;
+        *ahead = sum3(&along);
+        row->bias += *ahead++;
     }
 }
 
@@ -164,24 +164,28 @@ static void look_ahead(const ode_problem *pulled)
 // mended later, too.
 static bool was_loaded(const ode_problem *pulled)
 {
-    return !isnan(pulled->mending[pulled->loaded[0].row - pulled->row].expected);
+    bool any = false;
+    for (int i = 0; i < pulled->joint_rows && !any; i++) {
+        any = !isnan(pulled->mending[i].expected);
+    }
+    return any;
 }
 
 void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch)
 {
-    if (!pulled->loaded && !sprag_ode_find_joints(pulled, scratch)) {
-        return;
-    }
+    sprag_ode_find_loads(pulled, scratch);
     pulled->stiffened_body = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_stiffened_body);
     pulled->ahead = SPRAG_TAKE(scratch, pulled->problem.rows + 2 * pulled->distances, double);
     if (scratch->failed) {
         return;
     }
-    sprag_ode_find_loads(pulled);
     sprag_ode_stiffen_bodies(pulled, warm_start, scratch);
     sprag_ode_set_targets(pulled, scratch);
     set_turns(pulled);
+    if (!pulled->knows_opened && was_loaded(pulled)) {
+        sprag_ode_find_opened(pulled);
+    }
     if (pulled->solve == ODE_WON) {
         sprag_ode_mend_nothing(pulled);
     } else if (pulled->solve == ODE_FIRST && (pulled->stiffened_bodies > 0 || pulled->arcs)) {
@@ -190,10 +194,7 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
     if (pulled->distances > 0) {
         sprag_ode_stiffen_distances(pulled, warm_start, scratch);
     }
-    if (!pulled->knows_opened &&
-        (pulled->stiffened_bodies + pulled->stiffened_distances > 0 || was_loaded(pulled))) {
-        sprag_ode_find_opened(pulled);
-    }
+    pulled->knows_opened |= pulled->stiffened_bodies + pulled->stiffened_distances > 0;
 }
 
 // ---- loads that grow within the step
@@ -251,7 +252,7 @@ void sprag_ode_unstiffen(ode_problem *pulled)
         const ode_stiffened_body *stiffened = &pulled->stiffened_body[i];
         sprag_body *body = &pulled->body[stiffened->body];
         add_scaled(body->inertia, -1, stiffened->added, 9);
-        memcpy(body->free_velocity + 3, stiffened->free, sizeof stiffened->free);
+        memcpy(body->free_velocity + 3, stiffened->free, 3 * sizeof *stiffened->free);
     }
     for (int i = 0; i < pulled->joint_rows && pulled->ahead; i++) {
         pulled->row[i].bias -= pulled->ahead[i];

@@ -9,15 +9,15 @@
 
 // A body under load, with inertia that is added to its own (load_stiffness.c).
 struct ode_stiffened_body {
-    int body;         // of the island
     double added[9];  // kg m^2, the added inertia
     double trace;     // of it
     double kept;      // part of the body's own turn, before the step, that the target has
-    double common[4]; // rad/s, the rest of it: of the turn of the body's group
-    double target[4]; // rad/s, the angular velocity that it pulls the body towards
-    double free[3];   // rad/s, the free angular velocity without it
     double stored;    // J, what it has taken from the motion and may give back; < 0: has won
     double share;     // of the target and of the look ahead, in this step
+    double target[4]; // rad/s, the angular velocity that it pulls the body towards; its rest is of
+                      // the turn of the body's group
+    double free[4];   // rad/s, the free angular velocity without it
+    int body;         // of the island
 };
 
 // Bodies that joints weld turn as one part (load_parts.c). Fields but the first are valid in the
@@ -88,19 +88,18 @@ static inline double sprag_ode_rate(const ode_problem *pulled, const sprag_row *
 
 // ---- load_joints.c
 
-// Finds the joints, and where they act. false: no memory.
-bool sprag_ode_find_joints(ode_problem *pulled, sprag_scratch *scratch);
-
-// Adds up the loads on parts by the guesses of the rows.
-void sprag_ode_find_loads(ode_problem *pulled);
+// Adds up the loads on parts by the guesses of the rows. Before, if they are not known, finds the
+// joints, and where they act. No memory: the scratch has failed.
+void sprag_ode_find_loads(ode_problem *pulled, sprag_scratch *scratch);
 
 // ---- load_inertia.c
 
-// Adds inertia to the bodies that need it by their loads.
+// Adds inertia to the bodies that need it by their loads, and pulls them towards what their targets
+// keep of their own turns.
 void sprag_ode_stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start,
                               sprag_scratch *scratch);
 
-// Sets the targets of all bodies under load, and their free velocities by them.
+// Adds the common turns of groups to the targets, and to the free velocities by them.
 void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch);
 
 // ---- load_parts.c
@@ -109,7 +108,7 @@ void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch);
 // the world, or to what the program moves.
 static inline int sprag_ode_group(const ode_problem *pulled, int body)
 {
-    return sprag_leader_of(pulled->group, body == SPRAG_STATIC ? 0 : body + 1);
+    return sprag_leader_of(pulled->group, body - SPRAG_STATIC);
 }
 
 // The first body of its part; -1: the world (SPRAG_STATIC).

@@ -49,6 +49,7 @@ static void take_step(step_of_joint *s, double target, double mends)
                                  .hi = INFINITY},
                          .stiffened = {.added = {1, 0, 0, 0, 1, 0, 0, 0, 1},
                                        .trace = 3,
+                                       .kept = target / BEFORE,
                                        .target = {0, 0, target},
                                        .free = {0, 0, AFTER + (AFTER - target)},
                                        .stored = LEFT},
