@@ -425,8 +425,8 @@ static sprag_result follow(sprag_system *system, const sprag_forces_limits *limi
     const place here = {.v = v, .rate = s.rate, .row_p = s.row_p, .slip = s.slip, .p = s.p};
     const double size = size_of(system), sharp = STRIBECK_ROUNDED_LEAST * rounding;
     double apart[STRIBECK_FORCE_MEMORY], factor = STRIBECK_ROUNDED_STAGE, found = 0;
-    double error = round_laws(&s, limits, rounding);
-    for (int i = 0, since = 0;; i++) {
+    double error = round_laws(&s, limits, rounding), least = INFINITY;
+    for (int i = 0, since = 0, idle = 0;; i++) {
         while (rounding > 0 && s.apart <= rounding * size) {
             copy_place(system, &here, &last);
             factor *= since < STRIBECK_ROUNDED_FEW ? factor : 1;
@@ -443,7 +443,10 @@ static sprag_result follow(sprag_system *system, const sprag_forces_limits *limi
             error = round_laws(&s, limits, rounding);
             since = 0;
         }
-        const bool ends = i >= limits->updates || factor > STRIBECK_ROUNDED_SHORTEST;
+        idle = s.apart < least / 2 ? 0 : idle + 1;
+        least = fmin(least, s.apart);
+        const bool lost = found == 0 && idle >= STRIBECK_FORCE_TRIES;
+        const bool ends = i >= limits->updates || lost || factor > STRIBECK_ROUNDED_SHORTEST;
         if (ends && rounding > 0 && found > 0) {
             copy_place(system, &last, &here);
         }
