@@ -187,17 +187,12 @@ static bool start_joints(compliant_run *run, sprag_compliant_reason *reason)
 
 // The integration ended early. After the limit of steps the implicit step takes over; but not with
 // joints: rows that contradict one another give unbounded speeds, so all of the frame is declined.
-// What was integrated until then counts, so that most of a frame is no work lost; where contacts
-// that hold have ended it, the next one may need less. Stiff springs do not.
 static sprag_result give_up(compliant_run *run, sprag_ess_stop stop, sprag_compliant_reason *reason)
 {
-    const bool limit = stop == SPRAG_ESS_MANY_STEPS, switches = limit && run->rows < 0;
-    const bool worth = run->time >= COMPLIANT_WORTH * run->frame->step && !(run->hold_work > 0);
-    if (!switches || !worth) {
-        compliant_set_implicit_series(run, false);
-    }
+    const bool limit = stop == SPRAG_ESS_MANY_STEPS || !(run->hold_work > 0);
+    compliant_set_implicit_series(run, false);
     *reason = limit ? SPRAG_COMPLIANT_STEP_LIMIT : SPRAG_COMPLIANT_INTEGRATOR_STOPPED;
-    return switches ? switch_over(run, *reason) : decline(run, *reason);
+    return limit && run->rows < 0 ? switch_over(run, *reason) : decline(run, *reason);
 }
 
 // Joints, and impacts of pairs that overlap already. false: declined, for *reason.

@@ -149,13 +149,14 @@ enum { COMPLIANT_PARTS_MAX = 50, COMPLIANT_PART_SOLVES = 10 };
 
 // ---- guards (guards.c, stops.c, switch.c)
 
+// Frames in a row that contacts that hold have ended early and behind which the next is tried.
+// More: work in heaps that are never integrated. Fewer: frames that would be integrated go to the
+// implicit step.
+enum { COMPLIANT_TRIES = 12 };
+
 // Frames: longest series that goes to the implicit step untried, after an integration reached its
 // limit. Longer: less work lost on stiff contacts, a later return to the integrator.
 enum { COMPLIANT_IMPLICIT_SERIES_MAX = 64 };
-
-// Share of a frame that is worth its integration, though the implicit step takes the rest. Larger:
-// more frames go to the implicit step. Smaller: more work on stiff contacts.
-static const double COMPLIANT_WORTH = 0.5;
 
 // Relative to the overlap that the weight explains: a spring that begins beyond holds instead.
 // Larger: made-up stiffnesses throw bodies out faster. Smaller: more springs hold.

@@ -47,11 +47,13 @@ void compliant_begin_memories(sprag_frame *frame)
 }
 
 // The series, with the frame that ended early, is twice as long every time, and half as long after
-// a frame that came to its end: behind a single one the next is tried.
+// a frame that came to its end: behind a single one the next is tried. Where contacts that hold
+// have ended it, the next one may need less, so only many in a row count. Stiff springs do not.
 void compliant_set_implicit_series(compliant_run *run, bool done)
 {
     const int most = COMPLIANT_IMPLICIT_SERIES_MAX;
     const double touch = compliant_touch_distance(run);
+    const bool by_held = !(run->hold_work > 0) || run->held.lost > 0;
     for (int g = 0; g < run->guards.pairs; g++) {
         sprag_pair_memory *memory = compliant_pair(run, g)->memory;
         bool touches = run->guards.label[g] != 0 && compliant_acts(&run->guards.law[g]);
@@ -60,6 +62,10 @@ void compliant_set_implicit_series(compliant_run *run, bool done)
             continue;
         }
         sprag_compliant_memory *of = &memory->compliant;
+        of->ended_early = done ? 0 : of->ended_early + 1;
+        if (!done && by_held && of->ended_early <= COMPLIANT_TRIES) {
+            continue;
+        }
         int longer = of->implicit_series ? 2 * of->implicit_series : 1;
         of->implicit_series = done ? of->implicit_series / 2 : longer < most ? longer : most;
         of->implicit_frames = done ? 0 : of->implicit_series;

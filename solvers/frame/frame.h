@@ -61,6 +61,7 @@ typedef struct sprag_compliant_memory {
     int start_points;    // the same of the frame before; -1: unknown
     int implicit_frames; // frames still to be solved by the implicit step, without a try
     int implicit_series; // how many the last series of such frames had
+    int ended_early;     // tries in a row that did not come to the end of the frame
     bool too_deep;       // overlapped by more than its motion explains
     double impact_speed; // m/s of approach, when the pair touched
 } sprag_compliant_memory;
