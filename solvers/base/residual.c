@@ -238,38 +238,67 @@ static bool is_plain(const sprag_contact *contact)
     return !(contact->stiffness > 0) && !contact->turning && sprag_local_is_cone(&contact->slide);
 }
 
+// Numbers 0 to 3 and 2 to 5 of six in each of four structs.
+INLINE void load_six(const void *const from[LANES], size_t first, lanes r[6])
+{
+    lanes more[LANES];
+    load_four(from, first, r);
+    load_four(from, first + 2 * sizeof(double), more);
+    r[4] = more[2], r[5] = more[3];
+}
+
+// Four bodies.
+typedef struct four_movers {
+    lanes inverse_mass, inverse[9], v[6];
+} four_movers;
+
+INLINE void load_movers(const measured *m, const int body[LANES], four_movers *of)
+{
+    static const double still[6];
+    const void *mover[LANES], *velocity[LANES];
+    lanes r[LANES], *I = of->inverse;
+    for (int l = 0; l < LANES; l++) {
+        const double *moves = velocity_of(m, body[l]);
+        velocity[l] = moves ? moves : still;
+        mover[l] = &m->of[body[l]];
+    }
+    load_four(mover, offsetof(struct mover, inverse_mass), r);
+    load_four(mover, offsetof(struct mover, inverse) + 2 * sizeof(double), I + 2);
+    load_four(mover, offsetof(struct mover, inverse) + 5 * sizeof(double), I + 5);
+    I[0] = r[1], I[1] = r[2];
+    of->inverse_mass = r[0];
+    load_six(velocity, 0, of->v);
+}
+
+// x . I x
+INLINE void weigh(const lanes I[9], const lanes x[3], lanes *sum)
+{
+    lanes turned[3];
+    for (int k = 0; k < 3; k++) {
+        dot_of(I + 3 * k, x, &turned[k]);
+    }
+    dot_of(x, turned, sum);
+}
+
 // Adds the velocity and the inverse masses of one side.
 INLINE void add_side(const measured *m, const contact_lanes *c,
                      const sprag_contact *const of[LANES], int side, lanes slip[3], lanes w[3],
                      lanes *most)
 {
-    static const double still[6];
-    const void *mover[LANES], *velocity[LANES];
-    lanes r[LANES], I[9], v[8], u[3];
-    for (int l = 0; l < LANES; l++) {
-        const double *moves = velocity_of(m, of[l]->body[side]);
-        velocity[l] = moves ? moves : still;
-        mover[l] = &m->of[of[l]->body[side]];
-    }
-    load_four(mover, offsetof(struct mover, inverse_mass), r);
-    load_four(mover, offsetof(struct mover, inverse) + 2 * sizeof(double), I + 2);
-    load_four(mover, offsetof(struct mover, inverse) + 5 * sizeof(double), I + 5);
-    load_four(velocity, 0, v);
-    load_four(velocity, 2 * sizeof(double), v + 4);
-    I[0] = r[1], I[1] = r[2];
-    *most = LARGER(*most, r[0]);
-    v[3] = v[5], v[4] = v[6], v[5] = v[7];
-    cross(v + 3, c->arm[side], u);
+    const int body[LANES] = {of[0]->body[side], of[1]->body[side], of[2]->body[side],
+                             of[3]->body[side]};
+    four_movers by;
+    lanes u[3];
+    load_movers(m, body, &by);
+    *most = LARGER(*most, by.inverse_mass);
+    cross(by.v + 3, c->arm[side], u);
     for (int k = 0; k < 3; k++) {
-        lanes lever[3], turned[3], sum;
-        u[k] += v[k];
+        lanes lever[3], sum;
+        u[k] += by.v[k];
         slip[k] = side ? slip[k] - u[k] : slip[k] + u[k];
         cross(c->arm[side], c->frame[k], lever);
-        for (int j = 0; j < 3; j++) {
-            dot_of(I + 3 * j, lever, &turned[j]);
-        }
-        dot_of(lever, turned, &sum);
-        w[k] += r[0] + sum;
+        weigh(by.inverse, lever, &sum);
+        w[k] += by.inverse_mass + sum;
     }
 }
 
@@ -403,30 +432,70 @@ static int errors_of(const measured *m, int i, contact_error e[LANES])
 
 // ---- rows
 
-static double row_error(const measured *m, int i)
+// Velocities and inverse masses along four rows. linear, angular: of sprag_row_unit.
+typedef struct four_rows {
+    lanes u, w, linear, angular, most;
+} four_rows;
+
+INLINE void add_side_of_rows(const measured *m, const sprag_row *const of[LANES], int side,
+                             four_rows *f)
 {
-    const sprag_row *row = &m->problem->row[i];
-    double w = 0, u = -row->bias, step = m->problem->step;
-    sprag_inverse inverse[2];
-    for (int k = 0; k < 2; k++) {
-        const mover *of = &m->of[row->body[k]];
-        inverse[k] = (sprag_inverse){of->inverse_mass, of->inverse};
-        const double *v = velocity_of(m, row->body[k]);
-        if (of->inverse_mass > 0) {
-            w += inverse_mass_along(of->inverse_mass, of->inverse, row->jacobian[k]);
+    const int body[LANES] = {of[0]->body[side], of[1]->body[side], of[2]->body[side],
+                             of[3]->body[side]};
+    four_movers by;
+    lanes J[6], linear, angular, sum;
+    load_movers(m, body, &by);
+    load_six((const void *const *)of,
+             offsetof(sprag_row, jacobian) + (size_t)side * sizeof(double[6]), J);
+    f->most = LARGER(f->most, by.inverse_mass);
+    dot_of(J, J, &linear);
+    dot_of(J + 3, J + 3, &angular);
+    weigh(by.inverse, J + 3, &sum);
+    f->w += by.inverse_mass * linear + sum;
+    f->linear += linear * by.inverse_mass;
+    f->angular += angular * (by.inverse[0] + by.inverse[4] + by.inverse[8]) / 3;
+    dot_of(J, by.v, &linear);
+    dot_of(J + 3, by.v + 3, &angular);
+    f->u += linear + angular;
+}
+
+_Static_assert(offsetof(sprag_row, hi) == offsetof(sprag_row, bias) + 3 * sizeof(double), "hi");
+
+SPRAG_VECTORS
+static void row_errors_of_four(const measured *m, const int at[LANES], double errors[LANES])
+{
+    const double step = m->soft.step;
+    const sprag_row *of[LANES];
+    four_rows f = {.w = zeros, .linear = zeros, .angular = zeros, .most = zeros};
+    lanes r[LANES], p;
+    for (int l = 0; l < LANES; l++) {
+        of[l] = &m->problem->row[at[l]];
+        p[l] = step * m->solution->row_force[at[l]];
+    }
+    load_four((const void *const *)of, offsetof(sprag_row, bias), r);
+    f.u = -r[0];
+    add_side_of_rows(m, of, 0, &f);
+    add_side_of_rows(m, of, 1, &f);
+    lanes unit = SELECT(f.linear > 0, f.linear, f.angular), yield = r[1] / step;
+    const lanes soft = m->soft.share.row * unit, hard = ones * INFINITY;
+    yield = LARGER(yield, soft);
+    yield = SELECT(unit > 0, yield, hard);
+    lane_mask moves = f.w > 0;
+    const lanes w = DIVISOR(moves, f.w), mass = 1 / DIVISOR(moves, f.most);
+    const lanes lo = step * r[2], hi = step * r[3];
+    lanes wanted = p - (f.u + yield * p) / w, size = w / mass;
+    wanted = LARGER(wanted, lo);
+    wanted = SMALLER(wanted, hi);
+    root_of(&size);
+    lanes error = p - wanted;
+    error = (lanes)((lane_mask)error & INT64_MAX) * size;
+    const lanes rate = f.u + r[0];
+    for (int l = 0; l < LANES; l++) {
+        errors[l] = moves[l] ? error[l] : 0;
+        if (m->solution->row_rate) {
+            m->solution->row_rate[at[l]] = rate[l];
         }
-        u += v ? dot6(row->jacobian[k], v) : 0;
     }
-    if (m->solution->row_rate) {
-        m->solution->row_rate[i] = u + row->bias;
-    }
-    if (!(w > 0)) {
-        return 0;
-    }
-    double p = step * m->solution->row_force[i];
-    double wanted = p - (u + sprag_row_yield(&m->soft, row, inverse) * p) / w;
-    wanted = sprag_smaller(sprag_larger(wanted, step * row->lo), step * row->hi);
-    return fabs(p - wanted) * sqrt(w / lighter(m, row->body));
 }
 
 // ---- all
@@ -484,8 +553,16 @@ sprag_residual sprag_problem_residual(const sprag_problem *problem, const sprag_
                  &largest);
         }
     }
-    for (int i = 0; i < problem->rows; i++) {
-        take(&r, row_error(&m, i), change_of(&m, problem->row[i].body), i, &r.joint_row, &r.row);
+    for (int i = 0; i < problem->rows; i += LANES) {
+        const int left = problem->rows - i, count = left < LANES ? left : LANES;
+        const int at[LANES] = {i, count > 1 ? i + 1 : i, count > 2 ? i + 2 : i,
+                               count > 3 ? i + 3 : i};
+        double errors[LANES];
+        row_errors_of_four(&m, at, errors);
+        for (int l = 0; l < count; l++) {
+            take(&r, errors[l], change_of(&m, problem->row[i + l].body), i + l, &r.joint_row,
+                 &r.row);
+        }
     }
     if (isinf(r.stiffness[0])) {
         r.stiffness[0] = r.damping[0] = 0;
