@@ -42,11 +42,11 @@ static bool may_hold(const sweeps *s, const sprag_row *row)
     return !spins && !s->left[row - s->problem->row] && is_inside(row, row->guess);
 }
 
-// Motors that hold and leave their bounds are swept in the next solve (sprag_sweeps_solve). Stops
-// open like contacts: they are swept in the first.
-static bool is_held(const sweeps *s, const sprag_row *row)
+// A node that the row holds; -1: none. Motors that hold and leave their bounds are swept in the
+// next solve (sprag_sweeps_solve). Stops open like contacts: they are swept in the first.
+static int node_held_by(const sweeps *s, const sprag_row *row)
 {
-    return ((isinf(row->lo) && isinf(row->hi)) || may_hold(s, row)) && first_node(s, row) >= 0;
+    return (isinf(row->lo) && isinf(row->hi)) || may_hold(s, row) ? first_node(s, row) : -1;
 }
 
 // Rows of ports that each tree of held bodies would have, at its root.
@@ -61,7 +61,7 @@ static void count_port_rows(const sweeps *s, int *parent, int *width)
         }
     }
     for (int i = 0; i < problem->rows; i++) {
-        for (int side = 0; side < 2 && !is_held(s, &problem->row[i]); side++) {
+        for (int side = 0; side < 2 && s->mechanisms->held[i] < 0; side++) {
             int node = moving_node(s, problem->row[i].body[side]);
             width[node < 0 ? s->nodes : sprag_leader_of(parent, node)] += 1;
         }
@@ -76,7 +76,7 @@ static void join(const sweeps *s, int *parent, bool *held)
     }
     for (int i = 0; i < s->problem->rows; i++) {
         const sprag_row *row = &s->problem->row[i];
-        if (is_held(s, row)) {
+        if (s->mechanisms->held[i] >= 0) {
             int a = moving_node(s, row->body[0]), b = moving_node(s, row->body[1]);
             held[a < 0 ? b : a] = held[b < 0 ? a : b] = true;
             if (a >= 0 && b >= 0) {
@@ -96,8 +96,8 @@ static void list(sweeps *s, int *node, int *row)
         }
     }
     for (int i = 0; i < s->problem->rows; i++) {
-        if (is_held(s, &s->problem->row[i])) {
-            all->of[all->mechanism_of[first_node(s, &s->problem->row[i])]].rows++;
+        if (all->held[i] >= 0) {
+            all->of[all->mechanism_of[all->held[i]]].rows++;
         }
     }
     for (int m = 0; m < all->count; m++) {
@@ -115,8 +115,8 @@ static void list(sweeps *s, int *node, int *row)
         }
     }
     for (int i = 0; i < s->problem->rows; i++) {
-        if (is_held(s, &s->problem->row[i])) {
-            mechanism *m = &all->of[all->mechanism_of[first_node(s, &s->problem->row[i])]];
+        if (all->held[i] >= 0) {
+            mechanism *m = &all->of[all->mechanism_of[all->held[i]]];
             ((int *)m->row)[m->rows++] = i;
         }
     }
@@ -135,14 +135,17 @@ bool mechanisms_find(sweeps *s, sprag_scratch *scratch)
     bool *held = SPRAG_TAKE(scratch, nodes, bool);
     all->mechanism_of = SPRAG_TAKE(scratch, nodes + 1, int);
     all->local = SPRAG_TAKE(scratch, nodes + 1, int);
-    all->holds = SPRAG_TAKE(scratch, rows, bool);
+    all->held = SPRAG_TAKE_RAW(scratch, rows, int);
+    all->holds = SPRAG_TAKE_RAW(scratch, rows, bool);
     all->swept = SPRAG_TAKE(scratch, rows, int);
     all->wanted = SPRAG_TAKE(scratch, rows, double);
-    all->yield = SPRAG_TAKE(scratch, rows, double);
-    all->shift = SPRAG_TAKE(scratch, rows, double);
+    all->of_row = SPRAG_TAKE_RAW(scratch, rows, mechanism_row);
     all->work = SPRAG_TAKE(scratch, 6 * SPRAG_FORWARD * ((size_t)nodes + 1), double);
     if (scratch->failed) {
         return false;
+    }
+    for (int i = 0; i < rows; i++) {
+        all->held[i] = node_held_by(s, &s->problem->row[i]);
     }
     join(s, parent, held);
     count_port_rows(s, parent, width);
@@ -166,8 +169,7 @@ bool mechanisms_find(sweeps *s, sprag_scratch *scratch)
         }
     }
     for (int i = 0; i < rows; i++) {
-        const sprag_row *held_by = &s->problem->row[i];
-        all->holds[i] = is_held(s, held_by) && mechanisms_of_node(s, first_node(s, held_by)) >= 0;
+        all->holds[i] = all->held[i] >= 0 && mechanisms_of_node(s, all->held[i]) >= 0;
     }
     list(s, node, row);
     return true;
@@ -175,8 +177,7 @@ bool mechanisms_find(sweeps *s, sprag_scratch *scratch)
 
 bool mechanisms_hold_wide(const sweeps *s, int row)
 {
-    return s->mechanisms->count > 0 && !s->mechanisms->holds[row] &&
-           is_held(s, &s->problem->row[row]);
+    return s->mechanisms->count > 0 && !s->mechanisms->holds[row] && s->mechanisms->held[row] >= 0;
 }
 
 bool mechanisms_release(const sweeps *s, const sprag_solution *solution, bool all)
@@ -220,6 +221,22 @@ static inline __attribute__((always_inline)) void add_row(double *block, const d
     }
 }
 
+// Returns the yield of a row that holds a mechanism.
+static double set_row(const sweeps *s, int i)
+{
+    const sprag_row *row = &s->problem->row[i];
+    const double yield = sweeps_row_yield(s, row), step = s->problem->step;
+    const double own = isfinite(yield) ? yield - row->compliance / step : 0;
+    double still = row->bias;
+    for (int side = 0; side < 2; side++) {
+        if (row->body[side] != SPRAG_STATIC && moving_node(s, row->body[side]) < 0) {
+            still -= dot6(row->jacobian[side], s->problem->body[row->body[side]].velocity);
+        }
+    }
+    s->mechanisms->of_row[i] = (mechanism_row){.still = still, .yield = yield, .own = own};
+    return yield;
+}
+
 // Adds J' J / yield of all rows.
 SPRAG_VECTORS
 static void add_rows(sweeps *s, mechanism *m)
@@ -228,8 +245,7 @@ static void add_rows(sweeps *s, mechanism *m)
     sprag_blocks *blocks = &m->blocks;
     for (int r = 0; r < m->rows; r++) {
         const sprag_row *row = &s->problem->row[m->row[r]];
-        const double yield = all->yield[m->row[r]] = sweeps_row_yield(s, row);
-        const double(*J)[6] = row->jacobian, slope = 1 / yield;
+        const double(*J)[6] = row->jacobian, slope = 1 / set_row(s, m->row[r]);
         const int a = moving_node(s, row->body[0]), b = moving_node(s, row->body[1]);
         if (a >= 0) {
             add_row(blocks->diagonal[blocks->rank[all->local[a]]], J[0], slope, J[0]);
@@ -296,8 +312,10 @@ static void solve_forward(sweeps *s, sweeps_port *port)
         if (port->node[side] >= 0) {
             place[side] = blocks->rank[all->local[port->node[side]]];
             double *x = all->work + 6 * SPRAG_FORWARD * place[side];
-            for (int k = 0; k < 6 * port->rows; k++) {
-                x[k % 6 * SPRAG_FORWARD + k / 6] += port->jacobian[side][k / 6][k % 6];
+            for (int r = 0; r < port->rows; r++) {
+                for (int k = 0; k < 6; k++) {
+                    x[k * SPRAG_FORWARD + r] += port->jacobian[side][r][k];
+                }
             }
         }
     }
@@ -357,151 +375,29 @@ sprag_result mechanisms_factor(sweeps *s, sprag_scratch *scratch)
     return SPRAG_OK;
 }
 
-// W += A' B, row by row: columns of B at once.
-static inline __attribute__((always_inline)) void
-add_product(sprag_four W[3], const double A[6][SPRAG_FORWARD], const double B[6][SPRAG_FORWARD])
-{
-    const sprag_four *b = (const sprag_four *)B;
-    for (int i = 0; i < 3; i++) {
-        W[i] += (A[0][i] * b[0] + A[1][i] * b[1] + A[2][i] * b[2]) +
-                (A[3][i] * b[3] + A[4][i] * b[4] + A[5][i] * b[5]);
-    }
-}
-
-SPRAG_VECTORS
-static void port_inverse_mass(const sweeps *s, const sweeps_port *port, sprag_four W[3])
-{
-    for (int k = port->first; k < port->first + port->places; k++) {
-        const double(*z)[SPRAG_FORWARD] = (const double(*)[SPRAG_FORWARD])s->mechanisms->forward[k];
-        add_product(W, z, z);
-    }
-}
-
-void mechanisms_port_inverse_mass(const sweeps *s, int p, double W[3][3])
-{
-    sprag_four sum[3] = {{0}};
-    port_inverse_mass(s, &s->port[p], sum);
-    for (int i = 0; i < 3; i++) {
-        memcpy(W[i], &sum[i], sizeof W[i]);
-    }
-}
-
-static void turn(double *u, double *v, const double basis[2][2])
-{
-    const double a = *u, b = *v;
-    *u = basis[0][0] * a + basis[0][1] * b;
-    *v = basis[1][0] * a + basis[1][1] * b;
-}
-
-void mechanisms_turn_port(sweeps *s, int p, const double basis[2][2])
-{
-    sweeps_port *port = &s->port[p];
-    for (int side = 0; side < 2; side++) {
-        for (int k = 0; k < 6; k++) {
-            turn(&port->jacobian[side][1][k], &port->jacobian[side][2][k], basis);
-        }
-    }
-    for (int k = 6 * port->first; k < 6 * (port->first + port->places); k++) {
-        double *row = s->mechanisms->forward[k / 6][k % 6];
-        turn(&row[1], &row[2], basis);
-    }
-}
-
-// J A^-1 J' of all pairs of ports.
-SPRAG_VECTORS
-static void couple(const sweeps *s, const mechanism *m, int *at_place)
-{
-    const sweeps_mechanisms *all = s->mechanisms;
-    const long stride = m->stride;
-    for (int p = 0; p < m->ports; p++) {
-        const sweeps_port *a = &s->port[m->port[p]];
-        double *row = m->delassus + (a->at - m->first) * stride;
-        double *column = m->delassus + (a->at - m->first);
-        for (int k = a->first; k < a->first + a->places; k++) {
-            at_place[all->path[k]] = k;
-        }
-        for (int q = p; q < m->ports; q++) {
-            const sweeps_port *b = &s->port[m->port[q]];
-            const int at = b->at - m->first;
-            sprag_four W[3] = {{0}};
-            for (int k = b->first; k < b->first + b->places; k++) {
-                int other = at_place[all->path[k]];
-                if (other >= 0) {
-                    add_product(W, (const double(*)[SPRAG_FORWARD])all->forward[other],
-                                (const double(*)[SPRAG_FORWARD])all->forward[k]);
-                }
-            }
-            for (int i = 0; i < a->rows; i++) {
-                for (int j = 0; j < b->rows; j++) {
-                    row[i * stride + at + j] = column[(at + j) * stride + i] = W[i][j];
-                }
-            }
-        }
-        for (int i = 0; i < a->rows; i++) {
-            for (long j = m->width; j < stride; j++) {
-                row[i * stride + j] = 0;
-            }
-        }
-        for (int k = a->first; k < a->first + a->places; k++) {
-            at_place[all->path[k]] = -1;
-        }
-    }
-}
-
-bool mechanisms_couple(sweeps *s, sprag_scratch *scratch)
-{
-    sweeps_mechanisms *all = s->mechanisms;
-    int *at_place = SPRAG_TAKE(scratch, s->nodes, int);
-    for (int n = 0; n < s->nodes && at_place; n++) {
-        at_place[n] = -1;
-    }
-    for (int m = 0; m < all->count && !scratch->failed; m++) {
-        all->of[m].delassus =
-            SPRAG_TAKE_RAW(scratch, (long)all->of[m].width * all->of[m].stride, double);
-        if (all->of[m].delassus) {
-            couple(s, &all->of[m], at_place);
-        }
-    }
-    return !scratch->failed;
-}
-
-double mechanisms_entries(const sweeps *s)
-{
-    double sum = 0;
-    for (int m = 0; m < s->mechanisms->count; m++) {
-        sum += (double)s->mechanisms->of[m].width * s->mechanisms->of[m].stride;
-    }
-    return sum;
-}
-
 // ---- velocities
 
-// bias - J v of a row that holds a mechanism, m/s, with what is taken back of its yield. v: of the
-// nodes; NULL: they stand still.
-static double row_error(const sweeps *s, int i, const batch_velocity *v)
+// Impulses of the rows at the velocities of the moment.
+static void set_impulses(sweeps *s, const mechanism *m)
 {
-    const sprag_row *row = &s->problem->row[i];
-    double error = row->bias + s->mechanisms->shift[i];
-    for (int side = 0; side < 2; side++) {
-        int node = moving_node(s, row->body[side]);
-        if (node >= 0 && v) {
-            const double *of = v[node];
-            error -= dot3(row->jacobian[side], of) + dot3(row->jacobian[side] + 3, of + 4);
-        } else if (node < 0 && row->body[side] != SPRAG_STATIC) {
-            error -= dot6(row->jacobian[side], s->problem->body[row->body[side]].velocity);
+    for (int r = 0; r < m->rows; r++) {
+        const sprag_row *row = &s->problem->row[m->row[r]];
+        mechanism_row *of = &s->mechanisms->of_row[m->row[r]];
+        double error = of->still + of->shift;
+        for (int side = 0; side < 2; side++) {
+            const int node = moving_node(s, row->body[side]);
+            if (node >= 0) {
+                const double *v = s->x.v[node], *J = row->jacobian[side];
+                error -= dot3(J, v) + dot3(J + 3, v + 4);
+            }
         }
+        of->impulse = error / of->yield;
     }
-    return error;
-}
-
-static double row_impulse(const sweeps *s, int i, const batch_velocity *v)
-{
-    return row_error(s, i, v) / s->mechanisms->yield[i];
 }
 
 double mechanisms_row_impulse(const sweeps *s, int i)
 {
-    return row_impulse(s, i, (const batch_velocity *)s->x.v);
+    return s->mechanisms->of_row[i].impulse;
 }
 
 // Momentum of a mechanism without the forces of its rows (but for what their bias gives), N s.
@@ -530,14 +426,15 @@ static void set_momentum(const sweeps *s, const mechanism *m, double *right)
 }
 
 // Velocities of the bodies of a mechanism, by its momentum and what its rows ask for where the
-// bodies stand still. right: 6 nodes.
+// bodies stand still, with what is taken back of their yield. right: 6 nodes.
 static void move(sweeps *s, mechanism *m, const double *momentum, double *right)
 {
     const sweeps_mechanisms *all = s->mechanisms;
     memcpy(right, momentum, 6 * (size_t)m->nodes * sizeof *right);
     for (int r = 0; r < m->rows; r++) {
         const sprag_row *row = &s->problem->row[m->row[r]];
-        double impulse = row_impulse(s, m->row[r], NULL);
+        const mechanism_row *of = &all->of_row[m->row[r]];
+        const double impulse = (of->still + of->shift) / of->yield;
         for (int side = 0; side < 2; side++) {
             int node = moving_node(s, row->body[side]);
             if (node >= 0) {
@@ -579,13 +476,13 @@ void mechanisms_balance(sweeps *s)
         double *momentum = all->work, *right = momentum + 6 * m->nodes;
         set_momentum(s, m, momentum);
         move(s, m, momentum, right);
+        set_impulses(s, m);
         for (int r = 0; r < m->rows; r++) {
-            int row = m->row[r];
-            double yield = all->yield[row];
-            double own = yield - s->problem->row[row].compliance / s->problem->step;
-            all->shift[row] = isfinite(yield) ? own * mechanisms_row_impulse(s, row) : 0;
+            mechanism_row *of = &all->of_row[m->row[r]];
+            of->shift = of->own * of->impulse;
         }
         move(s, m, momentum, right);
+        set_impulses(s, m);
         memset(momentum, 0, 12 * (size_t)m->nodes * sizeof *momentum);
     }
     set_port_velocities(s);

@@ -42,17 +42,25 @@ typedef struct mechanism {
     sprag_blocks blocks;
 } mechanism;
 
+// A row that holds a mechanism.
+typedef struct mechanism_row {
+    double still;      // bias - J v where its moving bodies stand still, m/s
+    double yield, own; // m/s per N s; own: beyond the row's compliance
+    double shift;      // m/s: own yield that is taken back, of the impulse before
+    double impulse;    // N s, by mechanisms_balance
+} mechanism_row;
+
 struct sweeps_mechanisms {
     int count;
     mechanism *of;
-    int *mechanism_of; // nodes: -1 if no row holds them
-    int *local;        // nodes: block row in the mechanism
-    bool *holds;       // rows of the problem: it holds a mechanism that is not wide
-    int *swept;        // rows of the problem that hold a wide one: place among the swept rows
-    double *wanted;    // rows of the problem that hold a wide one, N s
-    double *yield;     // rows of the problem, m/s per N s
-    double *shift;     // rows of the problem, m/s: their yield that is taken back
-    double *work;      // 6 (nodes + 1) x SPRAG_FORWARD
+    int *mechanism_of;     // nodes: -1 if no row holds them
+    int *local;            // nodes: block row in the mechanism
+    int *held;             // rows of the problem: a node that it holds, of a mechanism; -1: none
+    bool *holds;           // rows of the problem: it holds a mechanism that is not wide
+    int *swept;            // rows of the problem that hold a wide one: place among the swept rows
+    double *wanted;        // rows of the problem that hold a wide one, N s
+    mechanism_row *of_row; // rows of the problem that hold a mechanism
+    double *work;          // 6 (nodes + 1) x SPRAG_FORWARD
     int *path;
     double (*forward)[6][SPRAG_FORWARD]; // of the path: one port a column
     int paths;
