@@ -209,10 +209,10 @@ static void balance(sweeps *s)
     }
 }
 
-void batches_balance(sweeps *s)
+void batches_balance(sweeps *s, bool last)
 {
     balance(s);
-    mechanisms_balance(s);
+    mechanisms_balance(s, last);
 }
 
 SPRAG_VECTORS

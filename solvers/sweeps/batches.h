@@ -85,8 +85,8 @@ typedef struct sweeps sweeps;
 // sum of w dp^2 over all impulses, w the inverse mass of their direction.
 double batches_sweep(sweeps *s);
 
-// Velocities that go with the impulses: v* + M^-1 J' p.
-void batches_balance(sweeps *s);
+// Velocities that go with the impulses: v* + M^-1 J' p. last: of the solve (mechanisms_balance).
+void batches_balance(sweeps *s, bool last);
 
 // x += push, push = share (push + x - before); before = x.
 void batches_accelerate(sweeps *s, double share);

@@ -233,7 +233,8 @@ static double set_row(const sweeps *s, int i)
             still -= dot6(row->jacobian[side], s->problem->body[row->body[side]].velocity);
         }
     }
-    s->mechanisms->of_row[i] = (mechanism_row){.still = still, .yield = yield, .own = own};
+    s->mechanisms->of_row[i] = (mechanism_row){
+        .still = still, .yield = yield, .own = own, .shift = own * row->guess * step};
     return yield;
 }
 
@@ -465,7 +466,7 @@ static void set_port_velocities(sweeps *s)
     }
 }
 
-void mechanisms_balance(sweeps *s)
+void mechanisms_balance(sweeps *s, bool last)
 {
     sweeps_mechanisms *all = s->mechanisms;
     for (int i = 0; i < all->count; i++) {
@@ -481,8 +482,10 @@ void mechanisms_balance(sweeps *s)
             mechanism_row *of = &all->of_row[m->row[r]];
             of->shift = of->own * of->impulse;
         }
-        move(s, m, momentum, right);
-        set_impulses(s, m);
+        if (last) {
+            move(s, m, momentum, right);
+            set_impulses(s, m);
+        }
         memset(momentum, 0, 12 * (size_t)m->nodes * sizeof *momentum);
     }
     set_port_velocities(s);

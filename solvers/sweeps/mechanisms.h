@@ -108,9 +108,9 @@ bool mechanisms_couple(sweeps *s, sprag_scratch *scratch);
 // Entries of the matrices J A^-1 J'.
 double mechanisms_entries(const sweeps *s);
 
-// Velocities that go with the impulses, of nodes and ports. Takes back the rows' own yield at the
-// forces of the moment.
-void mechanisms_balance(sweeps *s);
+// Velocities that go with the impulses, of nodes and ports. Takes back the rows' own yield: at the
+// forces of the moment if it is the last balance, else at those known before.
+void mechanisms_balance(sweeps *s, bool last);
 
 // N s, of a row that holds a mechanism, after mechanisms_balance.
 double mechanisms_row_impulse(const sweeps *s, int row);

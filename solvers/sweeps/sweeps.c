@@ -457,10 +457,10 @@ static double energy(const sweeps *s, const batch_velocity *v, const batch_veloc
 static void start(sweeps *s)
 {
     const batch_velocity *v = (const batch_velocity *)s->x.v;
-    batches_balance(s);
+    batches_balance(s, false);
     if (!(energy(s, v, NULL) <= 2 * energy(s, (const batch_velocity *)s->free, NULL))) {
         memset(s->x.impulse, 0, (size_t)(s->x.count - s->x.velocities) * sizeof(double));
-        batches_balance(s);
+        batches_balance(s, false);
     }
 }
 
@@ -560,7 +560,7 @@ static sprag_result solve(sweeps *s, const sprag_sweeps_options *options, sprag_
     if (result == SPRAG_OK) {
         start(s);
         run(s, options, stats);
-        batches_balance(s); // rounding of the sums
+        batches_balance(s, true); // rounding of the sums
         write_solution(s, solution);
         result = isfinite(stats->convergence) ? SPRAG_OK : SPRAG_NOT_CONVERGED;
     }
