@@ -91,6 +91,12 @@ static double reach_of(const sprag_side *side)
     const sprag_shape *shape = side->shape;
     const int vertices = sprag_side_vertices(side);
     double most = 0, r[3];
+    if (shape->kind == SPRAG_BOX) {
+        for (int k = 0; k < 3; k++) {
+            r[k] = fabs(side->origin[k]) + shape->half[k];
+        }
+        return norm3(r);
+    }
     for (int i = 0; i < vertices; i++) {
         sprag_side_vertex(side, i, r);
         most = fmax(most, dot3(r, r));
