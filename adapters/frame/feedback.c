@@ -70,7 +70,7 @@ static void remember_integrator_step(const group *g)
 {
     double step = g->frame.integrator_step;
     if (step > 0 && step < g->frame.step) {
-        sprag_ode_warm_start_store_integrator_step(g->s->a->input.warm_start, g->state[0]->id,
+        sprag_ode_warm_start_store_integrator_step(g->s->a->input.warm_start, group_joint_body(g),
                                                    step);
     }
 }

@@ -182,7 +182,8 @@ START_TEST(pendulums_keep_swinging)
 END_TEST
 
 // Its load makes one sub-step of a frame where it turns back, and two or three where it is fast.
-// Without velocities that go on to the middle of the next frame's sub-step, 0.54 were left.
+// Without velocities that go on to the middle of the next frame's sub-step, 0.54 were left. The
+// second one swings past a body at rest, which is of its group then; it lost 4 % by that.
 START_TEST(light_pendulums_keep_swinging)
 {
     static const double ball[3] = {0.05, 0.05, 0.05}, lost[] = {0.015, 0.02};
@@ -193,6 +194,10 @@ START_TEST(light_pendulums_keep_swinging)
         add_ball(&s, 0, 0, 0);
         dBodySetLinearVel(s.body[0], 3, 0, 0);
         dBodySetAngularVel(s.body[0], 0, -3, 0);
+        if (_i) {
+            add_box(&s, 1, ball, 0, 0, -1.005);
+            dBodySetGravityMode(s.body[1], 0);
+        }
         for (int i = 0; i * steps[k + 1] < 60; i++) {
             dSpaceCollide(s.space, NULL, nothing_near);
             dWorldStep(s.world, steps[k + 1]);
@@ -308,7 +313,7 @@ int main(void)
 {
     Suite *suite = suite_create("method_advance_circles");
     ADD_TESTS(suite, "energy", {rods_keep_whirling, 1}, {pendulums_keep_swinging, 1},
-              {light_pendulums_keep_swinging, 1}, {chains_win_nothing, 1},
+              {light_pendulums_keep_swinging, 2}, {chains_win_nothing, 1},
               {bridges_under_loads_win_nothing, 9}, {bolas_keep_whirling, 1},
               {tumbling_pairs_win_nothing, 2});
     return run_suite(suite);
