@@ -622,7 +622,7 @@ static int usage(FILE *to, int code)
         "  advance [--full] [PART...]     method=advance against its targets; 5 min; parts:\n"
         "                                 certify die alone chain legs rest fast piles bounds "
         "disturb order models\n"
-        "                                 paper crafts\n"
+        "                                 paper compare crafts\n"
         "  loads [PART...]                loads, spin, fast bodies against their targets; "
         "2 min; parts: joints\n"
         "                                 spin speed cost\n"
