@@ -79,10 +79,11 @@ static void add_turning(sprag_system *system, sprag_point *point, const sprag_tu
     }
 }
 
+// Sets the jacobians of bodies: nobody reads those of immovable sides.
 static void set_jacobian(sprag_space6 *space, int i, const sprag_contact *contact)
 {
     for (int side = 0; side < 2; side++) {
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < 3 && contact->body[side] != SPRAG_STATIC; k++) {
             double *row = space->jacobian[side][i][k];
             point_jacobian(contact->arm[side], contact->frame[k], row);
             for (int j = 0; j < 6 && side; j++) {
@@ -96,7 +97,38 @@ static void set_jacobian(sprag_space6 *space, int i, const sprag_contact *contac
 static double inverse_mass_of(const assembly *assembly, const int node[2], const double *row0,
                               const double *row1)
 {
-    return sprag_space6_inverse_mass(assembly->space, node, row0, row1, row0, row1);
+    double sum = 0;
+    sprag_inverse of[2];
+    sprag_space6_inverse(assembly->space, node, of);
+    for (int side = 0; side < 2; side++) {
+        if (of[side].mass > 0) {
+            sum += inverse_mass_along(of[side].mass, of[side].inertia, side ? row1 : row0);
+        }
+    }
+    return sum;
+}
+
+// Sets the inverse mass of a cone. Returns that of its first axis, by which it yields.
+static double set_inverse_mass(sprag_cone *cone, const sprag_space6 *space, int i)
+{
+    double first = 0, last = 0, both = 0;
+    sprag_inverse of[2];
+    sprag_space6_inverse(space, space->point[i].node, of);
+    for (int side = 0; side < 2; side++) {
+        const double m = of[side].mass, *I = of[side].inertia;
+        if (m > 0) {
+            double room[2][6];
+            const double *a = sprag_space6_row(space, i, side, cone->first, room[0]);
+            first += inverse_mass_along(m, I, a);
+            if (cone->axes == 2) {
+                const double *b = sprag_space6_row(space, i, side, cone->first + 1, room[1]);
+                last += inverse_mass_along(m, I, b);
+                both += inverse_mass_between(m, I, a, b);
+            }
+        }
+    }
+    cone->inverse_mass = sprag_larger(first, last) + fabs(both);
+    return first;
 }
 
 // The node of a side. A kinematic body has none: its velocity is returned, else NULL.
@@ -130,12 +162,8 @@ static void prepare_cones(sprag_system *system, const assembly *assembly, int i)
     const sprag_point *point = &system->point[i];
     for (int c = point->cone; c < point->cone + point->cones; c++) {
         sprag_cone *cone = &system->cone[c];
-        double room[2][6];
-        const double *row0 = sprag_space6_row(assembly->space, i, 0, cone->first, room[0]);
-        const double *row1 = sprag_space6_row(assembly->space, i, 1, cone->first, room[1]);
-        double w = inverse_mass_of(assembly, assembly->space->point[i].node, row0, row1);
+        const double w = set_inverse_mass(cone, assembly->space, i);
         double soft = assembly->soft.share.friction * w;
-        cone->inverse_mass = w;
         bool bond = isinf(cone->coefficient);
         cone->slip_yield =
             bond ? yield_of(cone->slip_yield, soft, w) : sprag_larger(cone->slip_yield, soft);

@@ -9,7 +9,6 @@
 #include "interior.h"
 #include "laws.h"
 #include "linalg.h"
-#include "space6.h"
 #include "stribeck_constants.h"
 #include "vectors.h"
 
@@ -30,24 +29,6 @@ typedef struct iterate {
 } iterate;
 
 // ---- the point of a law
-
-// 1/kg, a bound of the largest of all directions of a cone.
-static double inverse_mass_of(const iterate *s, int i, const sprag_cone *cone)
-{
-    const sprag_space6 *space = s->system->chart;
-    const sprag_stencil *at = &space->point[i];
-    if (cone->axes == 1) {
-        return cone->inverse_mass;
-    }
-    double room[4][6];
-    const double *a0 = sprag_space6_row(space, i, 0, cone->first, room[0]);
-    const double *a1 = sprag_space6_row(space, i, 1, cone->first, room[1]);
-    const double *b0 = sprag_space6_row(space, i, 0, cone->first + 1, room[2]);
-    const double *b1 = sprag_space6_row(space, i, 1, cone->first + 1, room[3]);
-    const double other = sprag_space6_inverse_mass(space, at->node, b0, b1, b0, b1);
-    const double both = sprag_space6_inverse_mass(space, at->node, a0, a1, b0, b1);
-    return sprag_larger(cone->inverse_mass, other) + fabs(both);
-}
 
 // J, product of a normal impulse and its distance from the spring's law, which rounding keeps.
 static double product_of(const iterate *s, const sprag_point *point)
@@ -261,9 +242,8 @@ static bool set_start(iterate *s)
         s->inverse_mass[i][SPRAG_NORMAL] = point->inverse_mass;
         for (int c = point->cone; c < point->cone + point->cones; c++) {
             const sprag_cone *cone = &system->cone[c];
-            const double w = inverse_mass_of(s, i, cone);
-            s->inverse_mass[i][cone->first + cone->axes - 1] = w;
-            s->inverse_mass[i][cone->first] = w;
+            s->inverse_mass[i][cone->first + cone->axes - 1] = cone->inverse_mass;
+            s->inverse_mass[i][cone->first] = cone->inverse_mass;
         }
     }
     sprag_cones_take(&s->cones, system, (const double(*)[6])s->inverse_mass, system->scratch);

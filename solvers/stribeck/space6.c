@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "kinematics.h"
 #include "linalg.h"
 #include "stribeck_constants.h"
 #include "symmetric3.h"
@@ -565,21 +564,6 @@ void sprag_space6_find_run(sprag_space6 *space, int p, const double arm[2][3])
     const bool other = dot3(arm[1], arm[1]) < dot3(arm[0], arm[0]);
     at->near = at->node[0] == SPRAG_NOWHERE || (other && joins(at->node));
     subtract3(arm[!at->near], arm[at->near], at->shift);
-}
-
-double sprag_space6_inverse_mass(const sprag_space6 *space, const int node[2], const double *a0,
-                                 const double *a1, const double *b0, const double *b1)
-{
-    double sum = 0;
-    sprag_inverse of[2];
-    sprag_space6_inverse(space, node, of);
-    for (int side = 0; side < 2; side++) {
-        if (of[side].mass > 0) {
-            sum += inverse_mass_between(of[side].mass, of[side].inertia, side ? a1 : a0,
-                                        side ? b1 : b0);
-        }
-    }
-    return sum;
 }
 
 void sprag_space6_divide_by_mass(const sprag_space6 *space, double *x)

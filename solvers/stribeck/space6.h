@@ -77,11 +77,6 @@ static inline const double *sprag_space6_row(const sprag_space6 *space, int p, i
 // centres of both sides to it.
 void sprag_space6_find_run(sprag_space6 *space, int point, const double arm[2][3]);
 
-// Ja M^-1 Jb' of two rows over the same two nodes, 1/kg. a0, a1: the part of each row at node[0]
-// and node[1]; a SPRAG_NOWHERE adds nothing.
-double sprag_space6_inverse_mass(const sprag_space6 *space, const int node[2], const double *a0,
-                                 const double *a1, const double *b0, const double *b1);
-
 // x = M^-1 x: momenta of all bodies on entry, velocities on return.
 void sprag_space6_divide_by_mass(const sprag_space6 *space, double *x);
 

@@ -19,19 +19,19 @@ typedef struct sprag_system sprag_system;
 // Friction along, or about, one axis or two. An infinite coefficient makes it linear:
 // impulse = -slip / slip_yield. assemble.c (bodies) and general_system.c set all fields.
 typedef struct sprag_cone {
-    int first, axes;    // components of the contact's relative velocity
-    double coefficient; // of the normal impulse; of the step (s) if `force`
-    double shape[2];    // coefficients of the axes, relative to the larger
-    double slip_yield;  // m/s per N s
-    bool creeps;        // the surface asks for creep: the impulse is proportional up to the bound
-    bool linear;        // the surface sets the stiction tolerance: likewise up to that slip
-    double of_stiction; // its own tolerance over the stiction tolerance: 1, in rad/s 1/m; less
-                        // where it holds (hold in assemble.c)
-    double stiction;    // m/s, lower bound of the stiction tolerance (set_stiction in assemble.c)
-    bool force;         // coefficient is a force: the normal impulse does not bound friction
-    double inverse_mass; // 1/kg, of its first axis, between bodies
-    bool quadratic;     // the profile of arXiv 1909.05700, eq. 9, instead of the smooth one
-    double softening;   // of the quadratic profile at rest, relative to the stiction tolerance
+    int first, axes;     // components of the contact's relative velocity
+    double coefficient;  // of the normal impulse; of the step (s) if `force`
+    double shape[2];     // coefficients of the axes, relative to the larger
+    double slip_yield;   // m/s per N s
+    bool creeps;         // the surface asks for creep: the impulse is proportional up to the bound
+    bool linear;         // the surface sets the stiction tolerance: likewise up to that slip
+    double of_stiction;  // its own tolerance over the stiction tolerance: 1, in rad/s 1/m; less
+                         // where it holds (hold in assemble.c)
+    double stiction;     // m/s, lower bound of the stiction tolerance (set_stiction in assemble.c)
+    bool force;          // coefficient is a force: the normal impulse does not bound friction
+    double inverse_mass; // 1/kg, a bound of the largest of all its directions, between bodies
+    bool quadratic;      // the profile of arXiv 1909.05700, eq. 9, instead of the smooth one
+    double softening;    // of the quadratic profile at rest, relative to the stiction tolerance
 } sprag_cone;
 
 // Components of a contact's relative velocity: along the rows of its frame, then about its tangents
