@@ -150,19 +150,20 @@ static void take_linear_laws(const iterate *s, bool after, double (*p)[6], doubl
     }
 }
 
-// Sets the residual of the momentum balance. Returns the size of the momenta, N s / sqrt(kg).
-static double balance(iterate *s, double (*p)[6], double *row_p)
+// The system with other impulses.
+static sprag_system carrying(const sprag_system *system, double (*impulse)[6], double *row_impulse)
 {
-    sprag_system with = *s->system;
-    with.impulse = p;
-    with.row_impulse = row_p;
-    return sprag_system_balance(&with, s->v);
+    sprag_system with = *system;
+    with.impulse = impulse;
+    with.row_impulse = row_impulse;
+    return with;
 }
 
 // Error of the iterate: of the momentum balance and of the laws, relative to the momenta.
 static double error_of(iterate *s)
 {
-    double scale = fmax(balance(s, s->p, s->row_p), DBL_MIN);
+    sprag_system with = carrying(s->system, s->p, s->row_p);
+    double scale = fmax(sprag_system_balance(&with, s->v), DBL_MIN);
     double error = sprag_system_weighed(s->system, s->system->residual);
     s->apart = hypot(error, take_laws(s));
     return s->apart / scale;
@@ -195,7 +196,8 @@ static sprag_result update(iterate *s)
         return result;
     }
     take_linear_laws(s, false, s->dp, s->row_dp);
-    balance(s, s->dp, s->row_dp);
+    sprag_system with = carrying(system, s->dp, s->row_dp);
+    sprag_system_rebalance(&with); // v is that of error_of
     sprag_system_update(system, s->dv);
     take_linear_laws(s, true, s->dp, s->row_dp);
     add_scaled(s->dp[0], -1, s->p[0], 6 * system->points);

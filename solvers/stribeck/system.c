@@ -131,6 +131,15 @@ double sprag_system_balance(sprag_system *system, const double *v)
     return scale;
 }
 
+void sprag_system_rebalance(sprag_system *system)
+{
+    double *r = system->residual;
+    system->space->gather(system, r);
+    for (int i = 0; i < system->size; i++) {
+        r[i] = system->momentum_change[i] - r[i];
+    }
+}
+
 double sprag_system_residual(sprag_system *system, const double *v, double stiction,
                              const double *bound)
 {

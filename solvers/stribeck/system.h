@@ -153,6 +153,9 @@ void sprag_system_set_impulses(sprag_system *system, double (*impulse)[6],
 // or the momentum if that is more, N s / sqrt(kg).
 double sprag_system_balance(sprag_system *system, const double *v);
 
+// Sets the residual of other impulses at the velocity of the last balance.
+void sprag_system_rebalance(sprag_system *system);
+
 // Evaluates impulses and residual at v, where the system must have been placed or moved. stiction:
 // m/s. bound: normal impulses (N s, one per point) that bound friction, frozen; NULL: coupled.
 // Returns |D r|, relative to the larger of the external impulses and the contact and row impulses.
