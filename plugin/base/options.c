@@ -43,7 +43,7 @@ static const option options[] = {
      "CFM of the world under these methods; 0: that of the program"},
     {"effort", WORD, AT(effort), 0, 0, efforts, "",
      "most work of method stribeck: fast takes as many Gauss-Seidel sweeps as the world has "
-     "QuickStep iterations, balanced 50, and both take direct methods near rest; exact takes up to "
+     "QuickStep iterations, balanced 30, and both take direct methods near rest; exact takes up to "
      "stribeck.sweeps, and direct methods in motion, too; auto is fast for dWorldQuickStep, "
      "balanced for dWorldStep"},
     {"stribeck.scheme", WORD, AT(stribeck.scheme), 0, 0, schemes, "",
