@@ -38,16 +38,6 @@ void sprag_turning_apply(const sprag_turning *turning, const double a[3], sprag_
 // The series of d + u v in the axes of a frame that turns by w (rad).
 void sprag_series_line(const double d[3], const double v[3], const double w[3], sprag_series3 *y);
 
-// A bound of |f(u) - f(0)|.
-static inline double sprag_series_change(const sprag_series3 *f)
-{
-    double change = f->remainder;
-    for (int k = 1; k < SPRAG_TERMS; k++) {
-        change += norm3(f->c[k]);
-    }
-    return change;
-}
-
 // f += s (a.g)
 static inline void sprag_series_dot(sprag_series *f, double s, const double a[3],
                                     const sprag_series3 *g)
