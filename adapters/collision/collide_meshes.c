@@ -47,48 +47,20 @@ static bool are_faces(const ode_triangle *a, const ode_triangle *b)
                                             dot3(b->normal, b->normal);
 }
 
-// Corners of a triangle after three cuts. A cut leaves one more of a convex polygon, but rounding
-// may make it cross a line more often: then each corner that is left has two crossings beside it,
-// and 3 become 4, 6 and 9.
-enum { CUT_MOST = 9 };
-
-// Cuts off what is of a polygon outside an edge of a triangle. Returns its corners that are left.
-static int cut(double (*point)[3], int count, const ode_triangle *triangle, int edge)
-{
-    double along[3], inwards[3], kept[CUT_MOST][3];
-    int left = 0;
-    subtract3(triangle->corner[(edge + 1) % 3], triangle->corner[edge], along);
-    cross3(triangle->normal, along, inwards);
-    for (int i = 0; i < count; i++) {
-        const double *a = point[i], *b = point[(i + 1) % count];
-        double from[2][3];
-        subtract3(a, triangle->corner[edge], from[0]);
-        subtract3(b, triangle->corner[edge], from[1]);
-        const double in = dot3(inwards, from[0]), next = dot3(inwards, from[1]);
-        if (in >= 0) {
-            memcpy(kept[left++], a, sizeof kept[0]);
-        }
-        if ((in < 0) != (next < 0)) {
-            subtract3(b, a, along);
-            memcpy(kept[left], a, sizeof kept[0]);
-            add_scaled(kept[left++], in / (in - next), along, 3);
-        }
-    }
-    memcpy(point, kept, (size_t)left * sizeof kept[0]);
-    return left;
-}
-
 // Adds the corners of what the piece and a triangle of the mesh share, if the middle of that leaves
 // the mesh through the triangle: else the mesh is overlapped from another side.
 static void collide_faces(two_meshes *m, const ode_triangle *triangle)
 {
     const sprag_pose *pose = &m->geom[1].pose;
     const double length = norm3(triangle->normal);
-    double point[CUT_MOST][3], height[CUT_MOST], middle[3] = {0}, deep = 0, normal[3];
+    double point[ODE_CUT_MOST][3], height[ODE_CUT_MOST], middle[3] = {0}, deep = 0, normal[3];
     int count = 3;
     memcpy(point, m->moved.corner, sizeof m->moved.corner);
     for (int edge = 0; edge < 3 && count > 0; edge++) {
-        count = cut(point, count, triangle, edge);
+        double along[3], inwards[3];
+        subtract3(triangle->corner[(edge + 1) % 3], triangle->corner[edge], along);
+        cross3(triangle->normal, along, inwards);
+        count = sprag_ode_cut(point, count, triangle->corner[edge], inwards);
     }
     for (int i = 0; i < count; i++) {
         double from[3];

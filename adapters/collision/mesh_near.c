@@ -17,7 +17,7 @@ typedef struct search {
     bool boxed;       // half_width knows the shape
     double half[3];   // m, of the shape's box in its own axes, with the reach
     double bounds[6]; // m, of the shape in the axes of the mesh, with the reach
-    bool closely;
+    ode_near_mode mode;
     sprag_scratch *scratch;
     ode_near *near;
     bool full; // the list; further triangles are not looked at
@@ -34,8 +34,9 @@ static double half_width(const sprag_shape *shape, const double n[3], double len
     return shape->radius * across + shape->half[2] * fabs(n[2]);
 }
 
-// Is the triangle in the plane of the first one, with its front on the same side?
-static bool is_level(const ode_near *near, const ode_triangle *t)
+// Is the triangle in the plane of the first one, with its front on the same side? slope: of it, at
+// most.
+static bool is_level(const ode_near *near, const ode_triangle *t, double slope)
 {
     const ode_triangle *first = &near->triangle[0];
     bool level = dot3(first->normal, t->normal) > 0;
@@ -43,7 +44,7 @@ static bool is_level(const ode_near *near, const ode_triangle *t)
         double from[3];
         subtract3(t->corner[k], first->corner[0], from);
         const double off = dot3(near->normal, from);
-        level = off * off <= SPRAG_TRIANGLE_FLAT * SPRAG_TRIANGLE_FLAT * dot3(from, from);
+        level = off * off <= slope * slope * dot3(from, from);
     }
     return level;
 }
@@ -131,7 +132,7 @@ static void add(void *data, int number, const double corner[3][3])
 {
     search *s = data;
     ode_near *near = s->near;
-    if (s->closely && near->is_flat && near->count == ODE_MOST_TRIANGLES) {
+    if (s->mode != ODE_NEAR_FLAT && near->is_flat && near->count == ODE_MOST_TRIANGLES) {
         near->is_flat = false;
         keep_near(s);
     }
@@ -160,7 +161,7 @@ static void add(void *data, int number, const double corner[3][3])
         memcpy(near->normal, t->normal, sizeof t->normal);
         near->is_flat = normalise3(near->normal);
     }
-    if (near->is_flat && !is_level(near, t)) {
+    if (near->is_flat && !is_level(near, t, SPRAG_TRIANGLE_FLAT)) {
         near->is_flat = false;
         keep_near(s);
         near->triangle[near->count] = *t;
@@ -170,41 +171,41 @@ static void add(void *data, int number, const double corner[3][3])
 
 // ---- triangles that fill their plane
 
-// Keeps the part of a polygon below a height (m) along sign times an axis. Returns its corners.
-static int clip(double p[9][3], int count, int axis, double sign, double height)
+int sprag_ode_cut(double (*point)[3], int count, const double origin[3], const double inwards[3])
 {
-    double kept[9][3];
+    double kept[ODE_CUT_MOST][3];
     int left = 0;
     for (int i = 0; i < count; i++) {
-        const double *a = p[i], *b = p[(i + 1) % count];
-        const double x = height - sign * a[axis], y = height - sign * b[axis];
-        if (x >= 0) {
+        const double *a = point[i], *b = point[(i + 1) % count];
+        double from[2][3], along[3];
+        subtract3(a, origin, from[0]);
+        subtract3(b, origin, from[1]);
+        const double in = dot3(inwards, from[0]), next = dot3(inwards, from[1]);
+        if (in >= 0) {
             memcpy(kept[left++], a, sizeof kept[0]);
         }
-        if ((x > 0 && y < 0) || (x < 0 && y > 0)) {
-            for (int k = 0; k < 3; k++) {
-                kept[left][k] = a[k] + x / (x - y) * (b[k] - a[k]);
-            }
-            left++;
+        if ((in < 0) != (next < 0)) {
+            subtract3(b, a, along);
+            memcpy(kept[left], a, sizeof kept[0]);
+            add_scaled(kept[left++], in / (in - next), along, 3);
         }
     }
-    memcpy(p, kept, (size_t)left * sizeof *kept);
+    memcpy(point, kept, (size_t)left * sizeof kept[0]);
     return left;
 }
 
 // m^2, twice the area of a triangle within the bounds, seen against its normal.
 static double area_within(const double corner[3][3], const double bounds[6], const double normal[3])
 {
-    double p[9][3], from[2][3], area[3], sum = 0;
+    double p[ODE_CUT_MOST][3], box[6], from[2][3], area[3], sum = 0;
     int count = 3;
     memcpy(p, corner, 3 * sizeof *p);
-    for (int k = 0; k < 3; k++) {
-        const double x = corner[0][k], y = corner[1][k], z = corner[2][k];
-        if (x < bounds[k] || y < bounds[k] || z < bounds[k]) {
-            count = clip(p, count, k, -1, -bounds[k]);
-        }
-        if (x > bounds[3 + k] || y > bounds[3 + k] || z > bounds[3 + k]) {
-            count = clip(p, count, k, 1, bounds[3 + k]);
+    sprag_triangle_box(corner, box);
+    for (int k = 0; k < 6; k++) {
+        double inwards[3] = {0};
+        inwards[k % 3] = k < 3 ? 1 : -1;
+        if (inwards[k % 3] * (bounds[k] - box[k]) > 0) {
+            count = sprag_ode_cut(p, count, bounds + k / 3 * 3, inwards);
         }
     }
     for (int i = 2; i < count; i++) {
@@ -231,54 +232,39 @@ static void set_patch(const search *s, ode_triangle *patch)
     add_scaled(across[0], -dot3(n, across[0]), n, 3);
     normalise3(across[0]);
     cross3(n, across[0], across[1]);
-    *patch = (ode_triangle){.number = ODE_PATCH};
+    *patch = (ode_triangle){.number = ODE_PATCH, .normal = {n[0], n[1], n[2]}};
     for (int i = 0; i < 3; i++) {
         const double far = 2 * norm3(half), angle = 2 * M_PI * i / 3;
         memcpy(patch->corner[i], middle, sizeof middle);
         add_scaled(patch->corner[i], far * cos(angle), across[0], 3);
         add_scaled(patch->corner[i], far * sin(angle), across[1], 3);
     }
-    memcpy(patch->normal, n, sizeof patch->normal);
 }
 
-// Do the triangles fill their plane where the shape may go? Then one takes their place.
-static bool merge(const search *s)
+// One triangle takes the place of those that fill their plane where the shape may go.
+static void merge(const search *s)
 {
     ode_near *near = s->near;
     ode_triangle patch;
-    if (!near->is_flat || near->count == 0) {
-        return false;
-    }
-    set_patch(s, &patch);
-    const double whole = area_within(patch.corner, s->bounds, near->normal);
     double sum = 0;
-    for (int i = 0; i < near->count; i++) {
-        const ode_triangle *t = &near->triangle[i];
-        for (int k = 0; k < 3; k++) {
-            double from[3];
-            subtract3(t->corner[k], near->triangle[0].corner[0], from);
-            if (fabs(dot3(near->normal, from)) > SPRAG_TRIANGLE_FILLS * norm3(from)) {
-                return false;
-            }
-        }
-        sum += area_within(t->corner, s->bounds, near->normal);
+    bool level = true;
+    set_patch(s, &patch);
+    for (int i = 0; i < near->count && level; i++) {
+        level = is_level(near, &near->triangle[i], SPRAG_TRIANGLE_FILLS);
+        sum += area_within(near->triangle[i].corner, s->bounds, near->normal);
     }
-    const bool fills = whole > 0 && fabs(sum - whole) <= SPRAG_TRIANGLE_FILLS * whole;
-    if (fills) {
+    const double whole = area_within(patch.corner, s->bounds, near->normal);
+    if (level && whole > 0 && fabs(sum - whole) <= SPRAG_TRIANGLE_FILLS * whole) {
         near->triangle[0] = patch;
         near->count = 1;
     }
-    return fills;
 }
 
 bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, double reach,
                               ode_near_mode mode, sprag_scratch *scratch, ode_near *near)
 {
-    search s = {.shape = &shape->shape,
-                .reach = reach,
-                .closely = mode != ODE_NEAR_FLAT,
-                .scratch = scratch,
-                .near = near};
+    search s = {
+        .shape = &shape->shape, .reach = reach, .mode = mode, .scratch = scratch, .near = near};
     *near = (ode_near){.is_flat = mode != ODE_NEAR_EACH};
     sprag_pose_in(&mesh->pose, &shape->pose, &s.pose);
     s.boxed = s.shape->kind <= SPRAG_BOX;
@@ -289,8 +275,8 @@ bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, doubl
     sprag_shape_bounds(s.shape, &s.pose, s.bounds);
     sprag_box_grow(s.bounds, reach);
     const bool found = sprag_ode_triangles_in(mesh, s.bounds, ODE_MOST_TRIANGLES, add, &s);
-    if (mode == ODE_NEAR_MERGED && near->is_flat) {
-        (void)merge(&s);
+    if (mode == ODE_NEAR_MERGED && near->is_flat && near->count > 0) {
+        merge(&s);
         keep_near(&s);
         near->is_flat = false;
     }

@@ -28,6 +28,14 @@ typedef enum ode_near_mode {
 
 enum { ODE_PATCH = INT_MAX }; // number of a triangle that takes the place of others
 
+// Corners of a triangle after six cuts. A cut leaves one more of a convex polygon, but rounding may
+// make it cross a plane more often: then each corner that is left has two crossings beside it, and
+// 3 become 4, 6, 9, 13, 19 and 28.
+enum { ODE_CUT_MOST = 28 };
+
+// Cuts off what is of a convex polygon (m) outside a plane. Returns its corners that are left.
+int sprag_ode_cut(double (*point)[3], int count, const double origin[3], const double inwards[3]);
+
 // Lists the triangles that are not farther (m) from a shape than this. Of balls, these are all; of
 // capsules, cylinders and boxes, a few more: those that are apart neither along their normal nor
 // along an axis of the shape, nor by the balls around them. false: no memory, or too many.
