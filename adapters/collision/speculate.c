@@ -389,21 +389,18 @@ static bool find_passing(flyer *const f[2], double step, int *left, double *t, s
 }
 
 // Contacts let nothing pass that does not turn.
-static bool turns(const double size[2], const double turn[2])
+static bool turns(double size, double turn)
 {
-    return 2 * (turn[0] + turn[1]) > ode_passing * smaller(size[0], size[1]);
+    return 2 * turn > ode_passing * size;
 }
 
 // Can geoms with these bounding boxes pass?
 static bool may_pass(const flight f[2])
 {
-    double size[2], turn[2], side[2];
-    for (int k = 0; k < 2; k++) {
-        sprag_box_sides(f[k].box, side);
-        size[k] = side[0] / 2;
-        turn[k] = f[k].turn;
-    }
-    return turns(size, turn);
+    double side[2][2];
+    sprag_box_sides(f[0].box, side[0]);
+    sprag_box_sides(f[1].box, side[1]);
+    return turns(smaller(side[0][0], side[1][0]) / 2, f[0].turn + f[1].turn);
 }
 
 bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
@@ -422,14 +419,13 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
     }
     for (int i = 0; i < pairs.count && own > 0 && !found; i++) {
         flyer of[2], *const f[2] = {&of[0], &of[1]};
-        double size[2], turned[2], t;
+        double turned = 0, t;
         sprag_gap gap;
         for (int k = 0; k < 2; k++) {
             set_flyer(f[k], pairs.pair[i].side[k], velocity[k]);
-            size[k] = f[k]->size;
-            turned[k] = step * f[k]->spin * f[k]->far;
+            turned += step * f[k]->spin * f[k]->far;
         }
-        if (turns(size, turned)) {
+        if (turns(smaller(f[0]->size, f[1]->size), turned)) {
             found = find_passing(f, step, &own, &t, &gap);
         }
         if (found) {
