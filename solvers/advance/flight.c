@@ -70,11 +70,9 @@ static void fly(advance_run *run, const advance_problem *p, int i)
 // Does the flight of the two bodies close the gap of a point sooner than v(h)?
 static bool closes(const advance_run *run, const advance_point *point, const sprag_contact *contact)
 {
-    double u[3], behind[3];
-    sprag_contact_velocity(contact, *run->attempt.velocity, sizeof *run->attempt.velocity, u);
-    sprag_contact_velocity(contact, *run->attempt.lag, sizeof *run->attempt.lag, behind);
-    double slower = dot3(contact->frame[0], behind), rate = dot3(contact->frame[0], u) - slower;
-    return slower > 0 && rate * run->attempt.length < run->target - point->gap;
+    const double slower = sprag_contact_rate(contact, *run->attempt.lag, sizeof(double[6])),
+                 rate = sprag_contact_rate(contact, *run->attempt.velocity, sizeof(double[6]));
+    return slower > 0 && (rate - slower) * run->attempt.length < run->target - point->gap;
 }
 
 void advance_set_flight(advance_run *run, const advance_problem *p)

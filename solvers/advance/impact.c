@@ -32,9 +32,7 @@ typedef struct impact {
 static double approach_at(const sprag_contact *contact, const sprag_surface *surface,
                           const sprag_body *body)
 {
-    double u[3];
-    sprag_contact_velocity(contact, body->velocity, sizeof *body, u);
-    return surface->velocity_normal - dot3(contact->frame[0], u);
+    return surface->velocity_normal - sprag_contact_rate(contact, body->velocity, sizeof *body);
 }
 
 double advance_point_approach(const advance_run *run, const advance_problem *p, int i)
@@ -74,12 +72,11 @@ static void add_point(impact *m, const advance_point *point, int i)
     const sprag_pair *pair = &run->frame->pair[point->pair];
     const sprag_surface *surface = &pair->surface;
     sprag_contact *contact = &m->round.contact[m->round.problem.contacts];
-    double u[3], motion = surface->velocity_normal;
+    const double motion = surface->velocity_normal;
     *contact = m->p->contact[run->frame->contacts + i];
     double approach = approach_at(contact, surface, m->round.body);
     double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
-    sprag_contact_velocity(contact, *run->middles.kick, sizeof(double[6]), u);
-    least -= fmin(0, dot3(contact->frame[0], u));
+    least -= fmin(0, sprag_contact_rate(contact, *run->middles.kick, sizeof(double[6])));
     bool overlaps = advance_is_pushed(run, point);
     bool closes = !point->speculative || point->gap <= approach * m->round.problem.step;
     bool is_older = overlaps && -point->gap > approach * run->frame->step;

@@ -32,10 +32,8 @@ void advance_keep_rates(const advance_run *run, const bool *wanted, advance_prob
     r->problem.contacts = r->problem.rows = 0;
     for (int i = 0; i < run->frame->contacts; i++) {
         sprag_contact *contact = &r->contact[r->problem.contacts++];
-        double u[3];
         *contact = run->frame->contact[i];
-        sprag_contact_velocity(contact, r->body->velocity, sizeof *r->body, u);
-        contact->bias = fmin(0, dot3(contact->frame[0], u));
+        contact->bias = fmin(0, sprag_contact_rate(contact, r->body->velocity, sizeof *r->body));
         contact->compliance = contact->stiffness = contact->guess[0] = 0;
         advance_remove_friction(contact);
     }
@@ -222,13 +220,11 @@ void advance_push_out(advance_run *run, const advance_problem *p)
 static double pushed_rate(const advance_run *run, const advance_point *point)
 {
     sprag_contact contact;
-    double u[3];
     if (!run->push.acts) {
         return 0;
     }
     advance_place_contact(run, point, &contact);
-    sprag_contact_velocity(&contact, *run->push.velocity, sizeof *run->push.velocity, u);
-    return fmax(dot3(contact.frame[0], u), 0);
+    return fmax(sprag_contact_rate(&contact, *run->push.velocity, sizeof(double[6])), 0);
 }
 
 typedef struct rates { // m/s, of a point: that it is to have, and that it has enough with

@@ -197,6 +197,13 @@ void sprag_contact_velocity(const sprag_contact *contact, const double *velocity
     relative_velocity(v, contact->arm, u);
 }
 
+double sprag_contact_rate(const sprag_contact *contact, const double *velocity, size_t bytes)
+{
+    double u[3];
+    sprag_contact_velocity(contact, velocity, bytes, u);
+    return dot3(contact->frame[0], u);
+}
+
 double sprag_row_rate(const sprag_row *row, const double *velocity, size_t bytes)
 {
     double sum = 0;

@@ -128,6 +128,9 @@ void sprag_contact_wrench(const sprag_contact *contact, const double force[6], d
 void sprag_contact_velocity(const sprag_contact *contact, const double *velocity, size_t bytes,
                             double u[3]);
 
+// m/s, of it along the normal.
+double sprag_contact_rate(const sprag_contact *contact, const double *velocity, size_t bytes);
+
 // m/s, by which the chord that a point of a body goes in a step (s) differs from its tangent w x
 // arm. by_angle: of the body.
 void sprag_bend(const double w[3], const double arm[3], double step, bool by_angle, double bend[3]);
