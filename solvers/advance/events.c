@@ -46,35 +46,24 @@ static double slip_duration(const advance_run *run, const advance_point *point)
     return run->attempt.length * fmin(1, norm3(along) / most);
 }
 
-// The point of the pair with the largest force.
-static const advance_point *strongest(const advance_run *run, int pair, int *from)
-{
-    const advance_point *best = NULL;
-    for (; *from < run->points.closed && run->points.point[*from].pair == pair; ++*from) {
-        const advance_point *p = &run->points.point[*from];
-        if (!best || p->normal_force > best->normal_force) {
-            best = p;
-        }
-    }
-    return best;
-}
-
 // Compares the pairs from first to end: one pair, or the triangles of one mesh.
 static void compare_pair(advance_run *run, int first, int end, int *at)
 {
-    const advance_point *best = NULL;
+    const advance_point *best = NULL; // the point with the largest force
     bool was = false, is = false, slipped = false;
     int lost = first;
     for (int i = first; i < end; i++) {
         const advance_near *near = &run->near[i];
-        const advance_point *point = strongest(run, i, at);
-        if (near->closed && point && (!best || point->normal_force > best->normal_force)) {
-            best = point;
-        }
         is |= near->closed;
         was |= near->was_closed;
         slipped |= near->slips;
         lost = near->was_closed ? i : lost;
+    }
+    for (; *at < run->points.closed && run->points.point[*at].pair < end; ++*at) {
+        const advance_point *point = &run->points.point[*at];
+        if (run->near[point->pair].closed && (!best || point->normal_force > best->normal_force)) {
+            best = point;
+        }
     }
     if (best && !was) {
         advance_report(run, SPRAG_CONTACT_MADE, 0, best->pair, best->at[0], best->normal,

@@ -267,13 +267,10 @@ static void add_inertia(const double K[9], double square, sprag_body *body)
 // As two rows across the distance.
 static void add_rows_across(const sprag_row *row, double added, advance_problem *p)
 {
-    double unit[3], across[2][3], lever[3];
     const double *e = row->jacobian[row->body[0] == SPRAG_STATIC];
-    memcpy(unit, e, sizeof unit);
-    const double axis[3] = {fabs(e[0]) < fabs(e[1]), fabs(e[0]) >= fabs(e[1])};
-    cross3(unit, axis, across[0]);
-    normalise3(across[0]);
-    cross3(unit, across[0], across[1]);
+    double across[2][3], lever[3];
+    sprag_any_across(e, across[0]);
+    cross3(e, across[0], across[1]);
     for (int k = 0; k < 2; k++) {
         sprag_row *to = &p->row[p->problem.rows++];
         *to = (sprag_row){.body = {row->body[0], row->body[1]},

@@ -11,11 +11,6 @@
 #include "reduce.h"
 #include "tolerances.h"
 
-static const sprag_collider *collider_of(const advance_run *run, int pair, int side)
-{
-    return &run->frame->collider[run->frame->pair[pair].collider[side]];
-}
-
 // Are both pairs triangles of one mesh with the same other body, or of the same two meshes?
 static bool same_mesh(const advance_run *run, int a, int b)
 {
@@ -33,7 +28,7 @@ static bool facet_of(const advance_run *run, int pair, facet *f)
 {
     const int side = run->near[pair].triangle;
     const sprag_pose *pose = run->near[pair].pose[side];
-    sprag_triangle_corners(collider_of(run, pair, side), pose, f->corner);
+    sprag_triangle_corners(sprag_collider_of(run->frame, pair, side), pose, f->corner);
     return sprag_gap_front(run->near[pair].shape[side], pose, f->front);
 }
 
@@ -57,7 +52,7 @@ advance_seam advance_seam_at(advance_run *run, int pair, const double at[3], con
 {
     const advance_near *of = &run->near[pair];
     const int side = of->triangle;
-    double up[3], from[3], local[3], near = 0.1 * run->options->epsilon;
+    double up[3], local[3], near = 0.1 * run->options->epsilon;
     advance_seam seam = ADVANCE_NO_SEAM;
     facet f;
     if (side < 0 || !facet_of(run, pair, &f)) {
@@ -67,8 +62,7 @@ advance_seam advance_seam_at(advance_run *run, int pair, const double at[3], con
     if (dot3(up, f.front) > 1 - 1e-12) {
         return seam;
     }
-    subtract3(at, of->pose[side]->position, from);
-    mul33_transposed(of->pose[side]->rotation, from, local);
+    sprag_pose_local(of->pose[side], at, local);
     for (int i = of->mesh[0]; i < of->mesh[1] && seam != ADVANCE_LEVEL_SEAM; i++) {
         const sprag_shape *other = run->near[i].shape[run->near[i].triangle];
         if (i == pair || !sprag_triangle_is_about(other->polytope->vertex, local, 2 * near)) {
@@ -168,7 +162,7 @@ bool advance_is_through(advance_run *run, int pair)
     }
     for (int side = 0; side < 2; side++) {
         double out[3];
-        if (!sprag_collider_is_triangle(collider_of(run, pair, side)) ||
+        if (!sprag_collider_is_triangle(sprag_collider_of(run->frame, pair, side)) ||
             !sprag_triangle_way_out(near->shape, near->pose, side, out) ||
             dot3(out, gap->normal) > -advance_facing) {
             return false;

@@ -16,13 +16,11 @@ static bool on_rim(const sprag_carried *carried, const double at[3], double slac
 {
     const sprag_shape *shape = carried->shape;
     sprag_pose pose;
-    double from[3];
     if (shape->kind != SPRAG_CYLINDER) {
         return false;
     }
     sprag_carried_at(carried, 0, &pose);
-    subtract3(at, pose.position, from);
-    mul33_transposed(pose.rotation, from, place);
+    sprag_pose_local(&pose, at, place);
     return fabs(hypot(place[0], place[1]) - shape->radius) < slack;
 }
 

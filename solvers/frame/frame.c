@@ -44,11 +44,6 @@ bool sprag_frame_is_good(const sprag_frame *frame)
     return sum[0] + sum[1] == 0 && frame->step > 0 && isfinite(frame->step);
 }
 
-static const sprag_collider *collider_of(const sprag_frame *frame, int pair, int side)
-{
-    return &frame->collider[frame->pair[pair].collider[side]];
-}
-
 double sprag_collider_radius(const sprag_collider *collider)
 {
     static const double centre[3] = {0};
@@ -73,8 +68,8 @@ void sprag_triangle_corners(const sprag_collider *triangle, const sprag_pose *po
 
 int sprag_pair_triangle(const sprag_frame *frame, int pair)
 {
-    bool mesh[2] = {sprag_collider_is_triangle(collider_of(frame, pair, 0)),
-                    sprag_collider_is_triangle(collider_of(frame, pair, 1))};
+    bool mesh[2] = {sprag_collider_is_triangle(sprag_collider_of(frame, pair, 0)),
+                    sprag_collider_is_triangle(sprag_collider_of(frame, pair, 1))};
     return mesh[0] == mesh[1] ? -1 : mesh[1];
 }
 
@@ -88,8 +83,10 @@ static bool are_alike(const sprag_collider *a, const sprag_collider *b)
 
 bool sprag_pairs_of_mesh(const sprag_frame *frame, int a, int b)
 {
-    const sprag_collider *first[2] = {collider_of(frame, a, 0), collider_of(frame, a, 1)};
-    const sprag_collider *second[2] = {collider_of(frame, b, 0), collider_of(frame, b, 1)};
+    const sprag_collider *first[2] = {sprag_collider_of(frame, a, 0),
+                                      sprag_collider_of(frame, a, 1)};
+    const sprag_collider *second[2] = {sprag_collider_of(frame, b, 0),
+                                       sprag_collider_of(frame, b, 1)};
     bool same = false;
     for (int side = 0; side < 2 && !same; side++) {
         same = are_alike(first[0], second[side]) && are_alike(first[1], second[!side]);

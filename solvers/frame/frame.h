@@ -193,6 +193,11 @@ typedef struct sprag_frame {
     int rows;
 } sprag_frame;
 
+static inline const sprag_collider *sprag_collider_of(const sprag_frame *frame, int pair, int side)
+{
+    return &frame->collider[frame->pair[pair].collider[side]];
+}
+
 // m, of the shape about the centre of its body.
 double sprag_collider_radius(const sprag_collider *collider);
 
