@@ -250,6 +250,10 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
 // state of the same bodies: there the step has no derivative.
 bool sprag_ode_arcs_differ(const ode_problem *a, const ode_problem *b);
 
+// The share that joints look ahead by in this step, if loads follow nothing of the bodies but how
+// they are turned; else 0. Before the step is charged.
+double sprag_ode_share_of_turning(const ode_problem *pulled);
+
 // After a solve; charges it. true: loads have grown so much within the step that the added inertia
 // is too small for them, or the step has won much. Then the problem now is one with inertia for
 // these loads; if it has won much, its target is rest, and no row looks ahead or mends. It is to be

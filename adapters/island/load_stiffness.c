@@ -158,6 +158,19 @@ static void look_ahead(const ode_problem *pulled)
     }
 }
 
+// ---- derivatives
+
+double sprag_ode_share_of_turning(const ode_problem *pulled)
+{
+    bool alone = pulled->stiffened_bodies > 0 && !pulled->arcs && !pulled->part && !pulled->loops &&
+                 pulled->loose == 0 && pulled->distances == 0;
+    for (int i = 0; i < pulled->loadeds && alone; i++) {
+        const ode_loaded_joint *joint = &pulled->loaded[i];
+        alone = joint->rows == 0 || (joint->rows == 3 && joint->row->holds_point);
+    }
+    return alone ? mean_share(pulled) : 0;
+}
+
 // ---- what the program has opened
 
 // Has the island been under load, in this step or before? What the program opens while it is not is

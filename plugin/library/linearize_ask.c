@@ -80,16 +80,19 @@ static bool ask_links(component *c, int colour, int state)
         bool here =
             linearize_is_of(c, l->body[0], colour) || linearize_is_of(c, l->body[1], colour);
         here &= state < VELOCITY || l->has_velocity;
-        if (l->slopes || (!here && !c->has_pushes)) {
+        if ((l->slopes && !c->has_loads) || (!here && !c->has_pushes)) {
             continue;
         }
         if (!ask_link(c, l, row)) {
             return false;
         }
-        for (int i = 0; i < l->rows && !c->is_tight; i++) {
+        for (int i = 0; i < l->rows && !c->has_loads; i++) {
+            if (c->is_tight) { // as the joint looks ahead
+                row[i].bias += c->pulled.row[l->row + i].bias - c->alone_row[l->row + i].bias;
+            }
             take_row(c, l->row + i, &row[i], colour, state);
         }
-        for (int i = 0; i < l->rows && c->is_tight; i++) {
+        for (int i = 0; i < l->rows && c->has_loads; i++) {
             c->near.row[l->row + i] = row[i];
         }
     }
@@ -147,11 +150,12 @@ static const char *take_near(component *c, int colour, int state)
     return why;
 }
 
-// Takes displacements and loads out of the problem near.
+// Takes displacements out of the problem near, and loads that are to be found anew.
 static void reset_near(component *c)
 {
-    memcpy(c->near.body, c->alone_body, (size_t)c->bodies * sizeof *c->near.body);
-    if (c->is_tight) {
+    const sprag_body *from = c->has_loads ? c->alone_body : c->pulled.body;
+    memcpy(c->near.body, from, (size_t)c->bodies * sizeof *c->near.body);
+    if (c->has_loads) {
         memcpy(c->near.row, c->alone_row, (size_t)c->near.joint_rows * sizeof *c->near.row);
     }
 }
@@ -170,10 +174,11 @@ static void find_rows(component *c)
 }
 
 // Finds which rows have slopes that are known. Loads are by the forces of single rows, and so by
-// how ODE turns the axes of a plane, of which slopes know the plane alone. false: no memory.
+// how ODE turns the axes of a plane, of which slopes know the plane alone: with loads, they count
+// for ways alone, if these leave the loads as they are. false: no memory.
 static bool find_slopes(component *c)
 {
-    for (int j = 0; j < c->links && !c->is_tight; j++) {
+    for (int j = 0; j < c->links && (!c->is_tight || c->turning > 0); j++) {
         link *l = &c->link[j];
         l->slopes = SPRAG_TAKE_RAW(c->scratch, l->rows, *l->slopes);
         if (!l->slopes) {
@@ -212,6 +217,7 @@ static const char *find_alone(component *c)
     const ode_problem *pulled = &c->pulled;
     find_rows(c);
     c->is_tight = pulled->stiffened_bodies > 0 || pulled->stiffened_distances > 0 || pulled->arcs;
+    c->has_loads = c->is_tight;
     c->alone_body = pulled->body;
     c->alone_row = pulled->row;
     c->near = *pulled;
@@ -231,10 +237,10 @@ static const char *find_alone(component *c)
 
 // Takes the change of the residual at a body and its neighbours, by a state of the body, and sets
 // it to 0.
-static void take_column(component *c, int body, int state)
+static void take_column(component *c, const bool *asked, int body, int state)
 {
     for (int i = 0; i < c->bodies; i++) {
-        for (int k = 0; k < 6 && c->asked[body * c->bodies + i]; k++) {
+        for (int k = 0; k < 6 && asked[body * c->bodies + i]; k++) {
             linearize_entry(c, i, k, body)[state] = -c->change[i][k] / DISPLACEMENT;
             c->change[i][k] = 0;
         }
@@ -244,35 +250,43 @@ static void take_column(component *c, int body, int state)
 // The columns of a state of the bodies of a colour.
 static const char *ask_state(component *c, int colour, int state)
 {
+    const bool *asked;
+    bool any = false;
     double way[STATES] = {0};
     way[state] = DISPLACEMENT;
+    c->has_loads = c->is_tight && (state >= TURN || !(c->turning > 0));
+    asked = c->has_loads ? c->adjacent : c->asked;
     for (int i = 0; i < c->bodies; i++) {
-        if (linearize_is_of(c, i, colour)) {
+        if (linearize_is_of(c, i, colour) && asked[i * c->bodies + i]) {
             linearize_displace(c->of[i], way);
+            any = true;
         }
     }
+    if (!any) {
+        return NULL;
+    }
+    reset_near(c);
     sprag_scratch_reset(c->trial_scratch);
     const char *why = ask_links(c, colour, state) ? NULL : comes_or_goes;
     ask_bodies(c, colour, state);
-    why = why || !c->is_tight ? why : take_near(c, colour, state);
+    why = why || !c->has_loads ? why : take_near(c, colour, state);
     if (!why && (state < VELOCITY || !c->is_plain)) {
         why = linearize_add_contacts(c, colour);
     }
-    reset_near(c);
     for (int i = 0; i < c->bodies; i++) {
-        if (linearize_is_of(c, i, colour)) {
+        if (linearize_is_of(c, i, colour) && asked[i * c->bodies + i]) {
             linearize_put_back(c->of[i]);
-            take_column(c, i, state);
+            take_column(c, asked, i, state);
         }
     }
     return why;
 }
 
-// Finds which residuals the displaced bodies change.
+// Finds which residuals the displaced bodies change; of loads, those of all neighbours.
 static void find_asked(component *c)
 {
     const size_t n = (size_t)c->bodies;
-    if (c->is_tight || c->has_pushes) {
+    if ((c->is_tight && !(c->turning > 0)) || c->has_pushes) {
         memcpy(c->asked, c->adjacent, n * n * sizeof *c->asked);
     }
     for (int j = 0; j < c->links + c->contacts; j++) {
@@ -288,10 +302,10 @@ static void find_asked(component *c)
 }
 
 // Do two bodies change the residual of the same one?
-static bool mix(const component *c, int a, int b)
+static bool mix(const component *c, const bool *asked, int a, int b)
 {
     for (int i = 0; i < c->bodies; i++) {
-        if (c->asked[a * c->bodies + i] && c->asked[b * c->bodies + i]) {
+        if (asked[a * c->bodies + i] && asked[b * c->bodies + i]) {
             return true;
         }
     }
@@ -301,9 +315,10 @@ static bool mix(const component *c, int a, int b)
 // Bodies that have to be displaced get colours.
 static int colour_bodies(component *c)
 {
+    const bool *asked = c->is_tight ? c->adjacent : c->asked;
     int colours = 0;
     for (int i = 0; i < c->bodies; i++) {
-        c->of[i]->colour = c->asked[i * c->bodies + i] ? 0 : KNOWN;
+        c->of[i]->colour = asked[i * c->bodies + i] ? 0 : KNOWN;
     }
     for (int i = 0; i < c->bodies; i++) {
         if (c->of[i]->colour == KNOWN) {
@@ -311,7 +326,7 @@ static int colour_bodies(component *c)
         }
         int colour = 0;
         for (int j = 0; j < i; j++) { // starts again with the next colour
-            if (c->of[j]->colour == colour && mix(c, i, j)) {
+            if (c->of[j]->colour == colour && mix(c, asked, i, j)) {
                 colour++;
                 j = -1;
             }
@@ -325,7 +340,9 @@ static int colour_bodies(component *c)
 // Finds what depends on velocities: it is different for all bodies at once.
 static const char *ask_velocities(component *c)
 {
-    c->is_plain = !c->is_tight;
+    c->is_plain = true;
+    c->has_loads = false;
+    reset_near(c);
     for (int i = 0; i < c->bodies; i++) {
         double way[STATES] = {0};
         if (c->of[i]->colour == KNOWN) {
@@ -338,7 +355,6 @@ static const char *ask_velocities(component *c)
     }
     ask_bodies(c, ALL, VELOCITY);
     const char *why = linearize_add_contacts(c, ALL);
-    reset_near(c);
     for (int j = 0; j < c->links && !why; j++) {
         link *l = &c->link[j];
         sprag_row row[ODE_ROWS_MAX];
@@ -362,6 +378,7 @@ static const char *ask_velocities(component *c)
         linearize_put_back(c->of[i]);
         sprag_ode_set_accumulators(c->body[i], c->pulled.force[i]);
     }
+    c->is_plain &= !c->is_tight;
     return why;
 }
 
@@ -398,19 +415,38 @@ static void add_body(component *c, int i)
     }
 }
 
-// Adds the derivatives of the rows of a joint by the poses of its bodies.
+// Adds the derivatives of a row by six states of the body on a side, from `first` on.
+static void add_slopes(component *c, int row, int by, const sprag_row_slopes *slopes, int first)
+{
+    const int *body = c->pulled.row[row].body;
+    double *to[2] = {NULL};
+    for (int of = 0; of < 2 && body[of] >= 0; of++) {
+        to[of] = linearize_entry(c, body[of], 0, body[by]) + first;
+    }
+    double slip[6];
+    sprag_derivative_take_row(&c->derivative, row, slopes, to, STATES * (size_t)c->bodies, slip);
+    add_scaled(c->slip[row][by] + first, 1, slip, 6);
+}
+
+static void keep_ways(sprag_row_slopes *slopes)
+{
+    for (int i = 0; i < 12; i++) {
+        memset(slopes->jacobian[i / 6][i % 6] + TURN, 0, 3 * sizeof(double));
+    }
+    memset(slopes->bias + TURN, 0, 3 * sizeof(double));
+}
+
+// Adds the derivatives of the rows of a joint by the poses of its bodies; by ways alone, where
+// turns are displacements.
 static void add_link(component *c, const link *l)
 {
-    const size_t columns = STATES * (size_t)c->bodies;
     for (int i = l->row; i < l->row + l->rows; i++) {
-        const int *body = c->pulled.row[i].body;
-        for (int by = 0; by < 2 && body[by] >= 0; by++) {
-            double *to[2] = {NULL};
-            for (int of = 0; of < 2 && body[of] >= 0; of++) {
-                to[of] = linearize_entry(c, body[of], 0, body[by]);
+        for (int by = 0; by < 2 && c->pulled.row[i].body[by] >= 0; by++) {
+            sprag_row_slopes *slopes = &l->slopes[i - l->row][by];
+            if (c->is_tight) {
+                keep_ways(slopes);
             }
-            sprag_derivative_take_row(&c->derivative, i, &l->slopes[i - l->row][by], to, columns,
-                                      c->slip[i][by]);
+            add_slopes(c, i, by, slopes, POSITION);
         }
     }
 }
@@ -428,10 +464,11 @@ static void clear_columns(component *c)
 
 static void add_known(component *c)
 {
+    const bool known = !c->is_tight || c->turning > 0;
     for (int i = 0; i < c->bodies && !c->is_tight && !c->has_pushes; i++) {
         add_body(c, i);
     }
-    for (int j = 0; j < c->links && !c->is_tight; j++) {
+    for (int j = 0; j < c->links && known; j++) {
         if (c->link[j].slopes) {
             add_link(c, &c->link[j]);
         }

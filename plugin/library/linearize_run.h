@@ -57,6 +57,8 @@ typedef struct component {
     sprag_body *alone_body; // as ODE gives them where nothing is displaced, before loads are known
     sprag_row *alone_row;
     bool is_tight;       // loads change bodies or rows
+    double turning;      // sprag_ode_share_of_turning; > 0: but for turns, loads are as they were
+    bool has_loads;      // now: the problem near gets loads
     bool has_pushes;     // a motor pushes at its stop: the forces on bodies depend on their joints
     bool is_plain;       // velocities before the step act on their body alone
     double (*change)[6]; // bodies, of the residual

@@ -100,6 +100,7 @@ const char *linearize_solve(component *c)
     sprag_result result = sprag_ode_pull(pulled, w->id, &c->island, c->step, &w->settings.stiffness,
                                          w->warm_start, c->scratch);
     c->has_pushes = has_pushes(c);
+    c->turning = result == SPRAG_OK && !c->has_pushes ? sprag_ode_share_of_turning(pulled) : 0;
     sprag_ode_restore(pulled);
     if (result != SPRAG_OK) {
         return result == SPRAG_NO_MEMORY ? "no memory" : "the state of a body is not finite";

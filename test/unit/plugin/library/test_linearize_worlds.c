@@ -99,6 +99,45 @@ START_TEST(contact_under_load)
 }
 END_TEST
 
+// Thin links that swing from the world with a load at their end: where they are leaves the loads as
+// they are, how they are turned does not.
+static rig swing_thin_chain(void)
+{
+    enum { LINKS = 5 };
+    dMass mass;
+    rig s = open_rig("");
+    dMassSetBoxTotal(&mass, 1, 0.3, 0.02, 0.02);
+    for (int i = 0; i < LINKS; i++) {
+        dBodyID link = add_box(&s, false, 5, 0.3 * i + 0.15, 0, 2);
+        dJointID joint;
+        if (i < LINKS - 1) {
+            dBodySetMass(link, &mass);
+        }
+        if (i % 2) {
+            joint = dJointCreateBall(s.world, 0);
+            dJointAttach(joint, s.body[i - 1], link);
+            dJointSetBallAnchor(joint, 0.3 * i, 0, 2);
+        } else {
+            joint = dJointCreateHinge(s.world, 0);
+            dJointAttach(joint, i ? s.body[i - 1] : NULL, link);
+            dJointSetHingeAnchor(joint, 0.3 * i, 0, 2);
+            dJointSetHingeAxis(joint, 0.2, 1, 0.1);
+        }
+        set_motion(link, 0, 0, -0.3 * (0.3 * i + 0.15), 0.1 * i, 0.3, 0.2);
+    }
+    run(&s, 10);
+    s.make = swing_thin_chain;
+    return s;
+}
+
+START_TEST(swing_under_load)
+{
+    rig s = swing_thin_chain();
+    compare_with_differences(&s, 1e-5);
+    close_rig(&s);
+}
+END_TEST
+
 // A thin body off its place on a joint whose rows span planes: its load is by the force of each
 // row.
 static int loaded_type;
@@ -167,8 +206,9 @@ static Suite *worlds_suite(void)
 {
     Suite *suite = suite_create("linearize_worlds");
     ADD_TESTS(suite, "worlds", {joints_in_a_row, 14}, {friction_without_bound, 4},
-              {distance_under_load, 1}, {contact_under_load, 1}, {loads_of_rows_in_a_plane, 3},
-              {joints_without_rows, 2}, {steps_of_another_problem, 1});
+              {distance_under_load, 1}, {contact_under_load, 1}, {swing_under_load, 1},
+              {loads_of_rows_in_a_plane, 3}, {joints_without_rows, 2},
+              {steps_of_another_problem, 1});
     return suite;
 }
 
