@@ -567,9 +567,9 @@ static sprag_result solve(sweeps *s, const sprag_sweeps_options *options, sprag_
     return result;
 }
 
-// Motors that leave their bounds are swept in a further solve, and all are if the sweeps have not
-// converged. Masses of a mechanism may be so far apart that its matrix has no factors in double, or
-// useless ones. A row alone always has an inverse: then all rows are swept.
+// Motors that leave their bounds are swept in a further solve, and all if none leaves them and the
+// sweeps have not converged. Masses of a mechanism may be so far apart that its matrix has no
+// factors in double, or useless ones. A row alone always has an inverse: then all rows are swept.
 sprag_result sprag_sweeps_solve(const sprag_problem *problem, const sprag_sweeps_options *options,
                                 sprag_scratch *scratch, sprag_solution *solution,
                                 sprag_stats *stats)
@@ -580,7 +580,9 @@ sprag_result sprag_sweeps_solve(const sprag_problem *problem, const sprag_sweeps
     sweeps s = {.problem = problem, .left = left};
     sprag_result result = left ? solve(&s, &with, scratch, solution, stats) : SPRAG_NO_MEMORY;
     for (int i = 2; result == SPRAG_OK; i++) {
-        if (!mechanisms_release(&s, solution, stats->convergence > SWEEPS_JAMMED)) {
+        const bool jams = stats->convergence > SWEEPS_JAMMED;
+        if (!mechanisms_release(&s, solution, false) &&
+            !(jams && mechanisms_release(&s, solution, true))) {
             break;
         }
         if (i >= SWEEPS_SOLVES_OF_MOTORS) {

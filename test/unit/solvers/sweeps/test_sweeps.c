@@ -455,13 +455,20 @@ START_TEST(rows_that_move_nothing_have_no_force)
 END_TEST
 
 // Bodies slide on in chains that motors hold in shape: what they touch jams, and sweeps do not
-// converge before the motors give way.
+// converge before the motors give way. In the last two only some have left their bounds: the others
+// go on holding, without which the residual is 0.15 and 0.02.
 START_TEST(motors_that_jam_give_way)
 {
     static const struct {
         unsigned seed;
         double most;
-    } jams[] = {{1369, 9000}, {679, 1000}, {665, 9000}};
+        int sweeps;
+        double left;
+    } jams[] = {{1369, 9000, 60, 0.01},
+                {679, 1000, 60, 0.01},
+                {665, 9000, 60, 0.01},
+                {146, 9000, 20, 0.02},
+                {365, 9000, 20, 0.002}};
     heap(jams[_i].seed, 24, 30);
     join(jams[_i].seed, FEW);
     for (int b = 1; b < s.problem.bodies; b++) {
@@ -478,8 +485,8 @@ START_TEST(motors_that_jam_give_way)
     for (int i = 0; i < s.problem.contacts; i++) {
         s.contact[i].slide.coefficient[0] = s.contact[i].slide.coefficient[1] = 1.5;
     }
-    ck_assert_int_eq(solve(60, 0), SPRAG_OK);
-    ck_assert_double_lt(measured().relative, 0.01);
+    ck_assert_int_eq(solve(jams[_i].sweeps, 0), SPRAG_OK);
+    ck_assert_double_lt(measured().relative, jams[_i].left);
 }
 END_TEST
 
@@ -641,7 +648,7 @@ int main(void)
         {many_sweeps_solve_mechanisms, 8}, {rows_that_move_nothing_have_no_force, 2},
         {a_chain_hangs, 1}, {momentum_of_spinning_bodies_balances, 8},
         {a_spinning_body_stands_on_its_tip, 1}, {sweeps_of_a_fast_spin_converge, 3},
-        {motors_of_a_fast_spin_converge, 1}, {motors_that_jam_give_way, 3},
+        {motors_of_a_fast_spin_converge, 1}, {motors_that_jam_give_way, 5},
         {stiction_of_single_contacts_is_that_of_batches, 2},
         {a_mechanism_does_not_disturb_a_spin, 1}, {the_same_problem_gives_the_same_bits, 1},
         {no_operation_is_invalid_or_divides_by_zero, 10}, {a_settled_solve_allocates_nothing, 1},
