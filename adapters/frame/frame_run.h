@@ -190,10 +190,6 @@ bool step_find_sleepers(step *s);
 bool step_sort_members(step *s, members *m); // false: no memory
 bool group_make(group *g, step *s, const members *m, int leader);
 
-// The body by which the next step finds the step of the integrator: one on a joint, as others come
-// near it and go.
-dBodyID group_joint_body(const group *g);
-
 // Does a group lead with this island, whose bodies move?
 bool step_leads(step *s, const members *m, int island);
 

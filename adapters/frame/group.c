@@ -238,12 +238,6 @@ static void set_pairs(group *g, const members *m, int leader)
     }
 }
 
-dBodyID group_joint_body(const group *g)
-{
-    dBodyID first = g->joints > 0 ? dJointGetBody(g->joint[0], 0) : g->state[0]->id;
-    return first ? first : dJointGetBody(g->joint[0], 1);
-}
-
 static void set_frame(group *g)
 {
     const ode_advance_input *in = &g->s->a->input;
@@ -252,7 +246,7 @@ static void set_frame(group *g)
     f->step = in->step;
     f->number = in->number;
     f->memory = sprag_ode_warm_start_island(in->warm_start, first);
-    f->integrator_step = sprag_ode_warm_start_integrator_step(in->warm_start, group_joint_body(g));
+    f->integrator_step = sprag_ode_warm_start_integrator_step(in->warm_start, first);
     f->contact = g->contact;
     f->recovery = dWorldGetERP(in->world);
     f->recovery_speed = dWorldGetContactMaxCorrectingVel(in->world);

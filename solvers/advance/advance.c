@@ -197,7 +197,6 @@ sprag_result advance_close(advance_run *run)
     if (run->result != SPRAG_OK && frame->bodies > 0) {
         memcpy(frame->body, run->before, (size_t)frame->bodies * sizeof *run->before);
     }
-    frame->integrator_step = run->rows.count > 0 ? run->middles.usual : 0;
     run->stats->frames++;
     run->stats->work = fmax(run->stats->work, 1 - run->work_left / run->work_given);
     return run->result;

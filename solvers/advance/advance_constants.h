@@ -112,12 +112,6 @@ static const double advance_slow_turn = 0.03, advance_kept_turn = 0.9;
 // to its middle. Larger: forces that have changed by then.
 static const double advance_middle_turn = 1;
 
-// Factor between the usual sub-steps of two frames: where it is less, as in swings, velocities go
-// on from the middle of the one to that of the other. Larger: taut joints under load, whose forces
-// change from step to step, win energy; at 2 and less swings lose some wherever one sub-step
-// becomes two.
-static const double advance_usual_change = 2.5;
-
 // Relative to a body's inertia: no more is added. Joints that contradict one another have forces
 // without bound, and more of it is not solved together with them.
 static const double advance_most_added = 1e5;

@@ -150,7 +150,6 @@ typedef struct advance_load { // of loads.c: what its joints do to a body
 
 typedef struct advance_middles { // of middles.c
     double usual;                // s, of the first sub-step of the frame, if no event ends it
-    double before;     // s, twice the time that the velocities are behind the start of the sub-step
     double *ratio;     // of bodies, in the attempt: time for which forces act, over its length
     double (*kick)[6]; // m/s, rad/s, of bodies that hang on joints, by half a usual sub-step; 0
                        // where nothing bounces
@@ -457,11 +456,6 @@ void advance_plan(advance_run *run, double longest, bool to_the_end);
 
 // Ends the attempt where a joint reaches its stop.
 void advance_stop_at_limit(advance_run *run);
-
-// ---- middles.c
-
-// Sets where the velocities are, for a sub-step of this length (s) unless an event ends it.
-void advance_set_usual(advance_run *run, double length);
 
 // ---- loads.c
 

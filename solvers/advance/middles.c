@@ -2,8 +2,7 @@
 // of length h moves them by the velocities of its middle, so that forces act for half of the usual
 // length and half of h before it; what the program sees goes on by h. An impact comes after the
 // first of these halves: the forces act for it alone, which gives the velocities that the impact
-// changes. Events change the length, and loads that of the sub-steps of the next frame: without
-// them forces act for h, and nothing is done.
+// changes. Only events change the length much: without them forces act for h, and nothing is done.
 //
 // Bodies in flight have exact velocities, those that touch something the ones that their contacts
 // end with: forces act for h. What comes to touch something and does not bounce does so, too, from
@@ -37,18 +36,6 @@ static void mark_connected(const advance_run *run, bool *hangs)
                 again = true;
             }
         }
-    }
-}
-
-void advance_set_usual(advance_run *run, double length)
-{
-    const double known = run->frame->integrator_step, last = known > 0 ? known : run->frame->step;
-    const bool smooth = fmax(last, length) < advance_usual_change * fmin(last, length);
-    if (run->time == 0) {
-        run->middles.before = smooth ? last : length;
-        run->middles.usual = length;
-    } else {
-        run->middles.before = run->middles.usual;
     }
 }
 
@@ -91,7 +78,7 @@ static bool find_hanging(const advance_run *run, bool *hangs)
 // not. The other bodies do not move.
 static void find_kick(advance_run *run, const bool *hangs)
 {
-    const double half = 0.5 * run->middles.before;
+    const double half = 0.5 * run->middles.usual;
     const sprag_scratch before = *run->solving;
     advance_problem r;
     sprag_stats stats = {0};
@@ -160,7 +147,7 @@ static void set_ratios(advance_run *run, advance_problem *p, bool *hangs)
     mark_connected(run, hangs);
     for (int i = 0; i < run->frame->bodies; i++) {
         if (hangs[run->assembly[i]]) {
-            run->middles.ratio[i] = 0.5 + 0.5 * run->middles.before / p->problem.step;
+            run->middles.ratio[i] = 0.5 + 0.5 * run->middles.usual / p->problem.step;
         }
     }
 }
@@ -195,7 +182,7 @@ static void scale_forces(const advance_run *run, advance_problem *p)
 void advance_start_velocities(advance_run *run, advance_problem *p)
 {
     static const double slight = 1e-9;
-    const double usual = run->middles.usual, least = slight * usual;
+    const double usual = run->middles.usual;
     const bool bounces = advance_bounces(run, p);
     bool *hangs = run->work.moved;
     for (int i = 0; i < run->frame->bodies; i++) {
@@ -203,8 +190,7 @@ void advance_start_velocities(advance_run *run, advance_problem *p)
         memset(run->middles.kick[i], 0, sizeof run->middles.kick[i]);
     }
     if (run->rows.count == 0 || run->options->error > 0 || advance_event_work_is_spent(run) ||
-        (!bounces && fabs(p->problem.step - usual) <= least &&
-         fabs(run->middles.before - usual) <= least) ||
+        (!bounces && fabs(p->problem.step - usual) <= slight * usual) ||
         !find_hanging(run, hangs)) {
         advance_impact(run, p, bounces);
         return;
@@ -237,11 +223,10 @@ static void keep_whole(advance_run *run)
 
 void advance_keep_middles(advance_run *run, const advance_problem *p)
 {
-    const double step = p->problem.step,
-                 more = (step - run->middles.usual) / (step + run->middles.before);
     keep_whole(run);
     for (int i = 0; i < run->frame->bodies; i++) {
-        for (int k = 0; k < 6 && run->middles.ratio[i] != 1; k++) {
+        const double more = 1 / run->middles.ratio[i] - 1;
+        for (int k = 0; k < 6 && more != 0; k++) {
             const double change = more * (run->attempt.velocity[i][k] - p->body[i].velocity[k]);
             run->attempt.velocity[i][k] += change;
             run->attempt.lag[i][k] += change;

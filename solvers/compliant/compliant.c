@@ -416,10 +416,5 @@ sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *
                          .rows = -1,
                          .work_left = options->work * COMPLIANT_SOLVE_WORK,
                          .hold_work = options->work * COMPLIANT_HELD_WORK};
-    const sprag_result result =
-        frame->contacts > 0 ? step_with_given(&run, reason) : step(&run, reason);
-    if (frame->integrator_step >= frame->step) { // a whole frame is tried first anyway
-        frame->integrator_step = 0;
-    }
-    return result;
+    return frame->contacts > 0 ? step_with_given(&run, reason) : step(&run, reason);
 }

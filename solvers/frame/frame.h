@@ -187,7 +187,7 @@ typedef struct sprag_frame {
     double recovery_speed;        // m/s, at which it does so at most
     sprag_memory memory;          // of the contact solves; after the frame: for those of the next
     double integrator_step; // s, that an integrator tries first; after the frame: that it would try
-                            // next; under advance.h, of sub-steps that no event ends; 0: unknown
+                            // next; 0: unknown
     // by the method, of the last sub-step:
     int touching; // contact points
     int rows;

@@ -91,15 +91,15 @@ static double widest(const scene *s)
     return most;
 }
 
-// J; velocities are behind by so long (s).
-static double energy(const scene *s, double behind)
+// J; velocities are those of the middle of a step.
+static double energy(const scene *s, double step)
 {
     double sum = 0;
     for (int i = 0; i < s->bodies; i++) {
         dMass m;
         dBodyGetMass(s->body[i], &m);
         const double height =
-            dBodyGetPosition(s->body[i])[2] - behind * dBodyGetLinearVel(s->body[i])[2];
+            dBodyGetPosition(s->body[i])[2] - step / 2 * dBodyGetLinearVel(s->body[i])[2];
         sum += kinetic_energy(s->body[i]) + m.mass * s->down * height;
     }
     return sum;
@@ -117,28 +117,16 @@ typedef struct course {
     double gap;       // m, at most
 } course;
 
-// s: velocities are those of the middle of a sub-step. substeps: of the steps before.
-static double half_a_substep(const scene *s, double step, long *substeps)
-{
-    sprag_world_statistics stats = {.struct_size = sizeof stats};
-    const long before = *substeps;
-    sprag_world_stats(s->world, &stats);
-    *substeps = stats.substeps;
-    return step / 2 / (double)(*substeps - before);
-}
-
 static course run(scene *s, double step)
 {
     course c = {0};
-    long substeps = 0;
     const double first = energy(s, 0);
     for (int i = 0; i * step < 10; i++) {
         dSpaceCollide(s->space, NULL, nothing_near);
         dWorldStep(s->world, step);
         c.gap = fmax(c.gap, widest(s));
-        const double now = energy(s, half_a_substep(s, step, &substeps));
-        c.won = fmax(c.won, now - first);
-        c.lost = first - now;
+        c.won = fmax(c.won, energy(s, step) - first);
+        c.lost = first - energy(s, step);
     }
     close_scene(s);
     return c;
@@ -178,67 +166,6 @@ START_TEST(pendulums_keep_swinging)
         ck_assert_double_lt(c.lost, lost[k] * gravity / 2);
         ck_assert_double_lt(c.gap, gap[k]);
     }
-}
-END_TEST
-
-// Its load makes one sub-step of a frame where it turns back, and two or three where it is fast.
-// Without velocities that go on to the middle of the next frame's sub-step, 0.54 were left. The
-// second one swings past a body at rest, which is of its group then; it lost 4 % by that.
-START_TEST(light_pendulums_keep_swinging)
-{
-    static const double ball[3] = {0.05, 0.05, 0.05}, lost[] = {0.015, 0.02};
-    for (int k = 0; k < 2; k++) {
-        scene s = open_scene(gravity);
-        double highest = 0, last = 0, z[3] = {0};
-        add_box(&s, 1, ball, 0, 0, -1);
-        add_ball(&s, 0, 0, 0);
-        dBodySetLinearVel(s.body[0], 3, 0, 0);
-        dBodySetAngularVel(s.body[0], 0, -3, 0);
-        if (_i) {
-            add_box(&s, 1, ball, 0, 0, -1.005);
-            dBodySetGravityMode(s.body[1], 0);
-        }
-        for (int i = 0; i * steps[k + 1] < 60; i++) {
-            dSpaceCollide(s.space, NULL, nothing_near);
-            dWorldStep(s.world, steps[k + 1]);
-            memmove(z, z + 1, 2 * sizeof *z);
-            z[2] = dBodyGetPosition(s.body[0])[2] + 1;
-            last = z[1] > z[0] && z[1] >= z[2] ? z[1] : last;
-            highest = fmax(highest, last);
-        }
-        ck_assert_double_lt(highest, 1.001 * 4.5 / gravity);
-        ck_assert_double_gt(last, (1 - lost[k]) * 4.5 / gravity);
-        close_scene(&s);
-    }
-}
-END_TEST
-
-// The program's steps are 16.7 and 7.5 ms long, by turns of so many. Where a whole step was not
-// handed on to the next one, the pendulum won a tenth in turns of 50, and lost half in turns of 1.
-START_TEST(steps_of_many_lengths_keep_a_swing)
-{
-    static const double ball[3] = {0.05, 0.05, 0.05}, length[] = {1.0 / 60, 0.0075};
-    static const int turns[] = {1, 50};
-    scene s = open_scene(gravity);
-    double highest = 0, last = 0, z[3] = {0}, t = 0;
-    add_box(&s, 1, ball, 0, 0, -0.3);
-    add_ball(&s, 0, 0, 0);
-    dBodySetLinearVel(s.body[0], 2, 0, 0);
-    dBodySetAngularVel(s.body[0], 0, -2 / 0.3, 0);
-    const double all = kinetic_energy(s.body[0]) / gravity;
-    for (int i = 0; t < 15; i++) {
-        const double step = length[i / turns[_i] % 2];
-        dSpaceCollide(s.space, NULL, nothing_near);
-        dWorldStep(s.world, step);
-        t += step;
-        memmove(z, z + 1, 2 * sizeof *z);
-        z[2] = dBodyGetPosition(s.body[0])[2] + 0.3;
-        last = z[1] > z[0] && z[1] >= z[2] ? z[1] : last;
-        highest = fmax(highest, last);
-    }
-    ck_assert_double_lt(highest, 1.005 * all);
-    ck_assert_double_gt(last, 0.9 * all);
-    close_scene(&s);
 }
 END_TEST
 
@@ -342,7 +269,6 @@ int main(void)
 {
     Suite *suite = suite_create("method_advance_circles");
     ADD_TESTS(suite, "energy", {rods_keep_whirling, 1}, {pendulums_keep_swinging, 1},
-              {light_pendulums_keep_swinging, 2}, {steps_of_many_lengths_keep_a_swing, 2},
               {chains_win_nothing, 1}, {bridges_under_loads_win_nothing, 9},
               {bolas_keep_whirling, 1}, {tumbling_pairs_win_nothing, 2});
     return run_suite(suite);
