@@ -41,16 +41,6 @@ INLINE void load_matrices(const void *const of[LANES], lanes A[9])
     A[8] = last[3];
 }
 
-// Stores x number by number, from so many bytes on.
-INLINE void store_four(void *const to[LANES], size_t first, const lanes *x)
-{
-    lanes r[LANES] = {x[0], x[1], x[2], x[3]};
-    transpose(r);
-    for (int l = 0; l < LANES; l++) {
-        memcpy((char *)to[l] + first, &r[l], sizeof r[l]);
-    }
-}
-
 // The symmetric part of the sum of r f': K is its trace less it. Without what turns the part: the
 // torque t turns forces along a line, of which s is the sum of f.r, by the angle t / s, and their
 // moment by half of that.
@@ -138,7 +128,7 @@ INLINE void pull_to_target(four *f)
     cross(I + 6, I, zx);
     cross(I, I + 3, xy);
     dot_of(I, yz, &det);
-    const lanes size = SELECT(det < 0, -det, det);
+    const lanes size = ABS(det);
     const lane_mask good = (size > 0) & (size <= DBL_MAX);
     const lanes inverse = 1 / DIVISOR(good, det);
     f->now[0] = f->free[0];

@@ -17,6 +17,7 @@ typedef int64_t lane_mask __attribute__((vector_size(32), aligned(32)));
 #define SELECT(mask, a, b) ((lanes)(((lane_mask)(a) & (mask)) | ((lane_mask)(b) & ~(mask))))
 #define LARGER(a, b) SELECT((a) > (b), a, b)
 #define SMALLER(a, b) SELECT((a) < (b), a, b)
+#define ABS(a) ((lanes)((lane_mask)(a) & (INT64_MAX)))
 // A divisor: 1 in lanes whose quotient nobody reads, for programs that trap invalid operations.
 #define DIVISOR(mask, a) SELECT(mask, a, ones)
 
@@ -44,6 +45,16 @@ INLINE void load_four(const void *const from[LANES], size_t first, lanes r[LANES
     memcpy(&r[2], (const char *)from[2] + first, sizeof r[2]);
     memcpy(&r[3], (const char *)from[3] + first, sizeof r[3]);
     transpose(r);
+}
+
+// Stores four numbers in each struct, as load_four reads them.
+INLINE void store_four(void *const to[LANES], size_t first, const lanes from[LANES])
+{
+    lanes r[LANES] = {from[0], from[1], from[2], from[3]};
+    transpose(r);
+    for (int l = 0; l < LANES; l++) {
+        memcpy((char *)to[l] + first, &r[l], sizeof r[l]);
+    }
 }
 
 INLINE void root_of(lanes *x)

@@ -390,7 +390,7 @@ static void error_of_four(const measured *m, const int at[LANES], contact_error 
     wanted = LARGER(zeros, wanted);
     root_of(&size);
     error = f.p[0] - wanted;
-    error = (lanes)((lane_mask)error & INT64_MAX) * size;
+    error = ABS(error) * size;
 
     const lanes least = SPRAG_SOFT_LEAST * f.w[0], y = LARGER(yield, least);
     const lanes push = LARGER(zeros, f.p[0]), over = lack - y * push;
@@ -488,7 +488,7 @@ static void row_errors_of_four(const measured *m, const int at[LANES], double er
     wanted = SMALLER(wanted, hi);
     root_of(&size);
     lanes error = p - wanted;
-    error = (lanes)((lane_mask)error & INT64_MAX) * size;
+    error = ABS(error) * size;
     const lanes rate = f.u + r[0];
     for (int l = 0; l < LANES; l++) {
         errors[l] = moves[l] ? error[l] : 0;

@@ -298,9 +298,9 @@ sprag_result sprag_forces_iterate(sprag_system *system, const sprag_forces_limit
             sprag_system_set_impulses(system, s.at, s.row_at);
             return SPRAG_OK;
         }
-        const double far = STRIBECK_FORCE_LOST * pow(first, 1 - 1.0 / i);
-        const bool lost = error > fmax(first, patient ? far : STRIBECK_FORCE_ROUNDING) ||
-                          (patient && since > STRIBECK_FORCE_PATIENCE);
+        const double most = patient ? STRIBECK_FORCE_LOST * pow(first, 1 - 1.0 / fmax(1, i))
+                                    : STRIBECK_FORCE_ROUNDING;
+        const bool lost = error > fmax(first, most) || (patient && since > STRIBECK_FORCE_PATIENCE);
         if (i >= limits->updates || !isfinite(error) || (known && lost)) {
             return SPRAG_NOT_CONVERGED;
         }

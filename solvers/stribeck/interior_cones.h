@@ -434,14 +434,14 @@ INLINE void move(batch *b, int n, double share, lanes *gap, lanes *lack)
         }
         dot_of(c->s, c->z, &product);
         product = 2 * product * b->inverse_mass;
-        *gap = SELECT(product > *gap, product, *gap);
+        *gap = LARGER(product, *gap);
         add_lag(c, n, b->rest, &lag);
     }
     b->lag = lag;
     e[0] -= lag;
     for (int i = 0; i < n && n > 1 && i < 3; i++) {
-        const lanes apart = SELECT(e[i] < 0, -e[i], e[i]);
-        *lack = SELECT(apart > *lack, apart, *lack);
+        const lanes apart = ABS(e[i]);
+        *lack = LARGER(apart, *lack);
     }
 }
 

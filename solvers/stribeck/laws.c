@@ -299,7 +299,7 @@ INLINE void find_rho(const laws *law, const lanes a[2], const lanes b[2], lanes 
     lanes least = LARGER(tolerance, law->flat), stuck = zeros, slides = zeros;
     for (int k = 0; k < 2; k++) {
         const lanes share = a[k] / (law->largest + b[k] * least);
-        const lanes size = (lanes)((lane_mask)a[k] & INT64_MAX);
+        const lanes size = ABS(a[k]);
         const lanes slip = (size - law->largest) / b[k];
         stuck += share * share;
         slides = LARGER(slip, slides);
@@ -322,7 +322,7 @@ INLINE void find_rho(const laws *law, const lanes a[2], const lanes b[2], lanes 
         root_of(&root);
         lanes next = *rho + sum * (root - 1) / fall;
         next = LARGER(next, least);
-        const lanes change = (lanes)((lane_mask)(next - *rho) & INT64_MAX);
+        const lanes change = ABS(next - *rho);
         *rho = SELECT(open, next, *rho);
         open &= change > STRIBECK_LAW_CHANGE * next;
     }
