@@ -279,18 +279,17 @@ void sprag_ode_joint_group_destroy(dJointGroupID group)
 
 dReal sprag_ode_own_erp(dJointID joint)
 {
-    int erp = sprag_ode_parameter(dParamERP);
     switch (dJointGetType(joint)) {
     case dJointTypeBall:
-        return dJointGetBallParam(joint, erp);
+        return dJointGetBallParam(joint, sprag_ode_parameter(dParamERP));
     case dJointTypeFixed:
-        return dJointGetFixedParam(joint, erp);
+        return dJointGetFixedParam(joint, sprag_ode_parameter(dParamERP));
     case dJointTypeDBall:
-        return sprag_real_double_ball_param()(joint, erp);
+        return sprag_real_double_ball_param()(joint, sprag_ode_parameter(dParamERP));
     case dJointTypeDHinge:
-        return sprag_real_double_hinge_param()(joint, erp);
+        return sprag_real_double_hinge_param()(joint, sprag_ode_parameter(dParamERP));
     case dJointTypeTransmission:
-        return sprag_real_transmission_param()(joint, erp);
+        return sprag_real_transmission_param()(joint, sprag_ode_parameter(dParamERP));
     default:
         return 0;
     }

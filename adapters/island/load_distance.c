@@ -117,7 +117,7 @@ static void look_ahead(ode_problem *pulled, int of, dVector3 anchor[2], double l
 static void stiffen_distance(ode_problem *pulled, const ode_warm_start *warm_start, int of, int *at)
 {
     dVector3 anchor[2];
-    double t[2][3], tension = -pulled->row[of].guess, step = pulled->problem.step, before;
+    double t[2][3], tension = -pulled->row[of].guess, step = pulled->problem.step;
     double length = find_distance(pulled, of, anchor, t), square = 0;
     if (length == 0) {
         return;
@@ -135,8 +135,9 @@ static void stiffen_distance(ode_problem *pulled, const ode_warm_start *warm_sta
     ode_stiffened_distance *to = &pulled->stiffened_distance[pulled->stiffened_distances++];
     *to = (ode_stiffened_distance){
         .joint = pulled->row_joint[of], .row = pulled->problem.rows, .added = added};
-    sprag_ode_warm_start_added(warm_start, to->joint, at, &before, &to->stored, &to->share);
-    double share = pulled->solve == ODE_WON ? 0 : to->share * sqrt(sqrt(before / added));
+    const double *before = sprag_ode_warm_start_added(warm_start, to->joint, at);
+    to->stored = before[1], to->share = before[2];
+    double share = pulled->solve == ODE_WON ? 0 : to->share * sqrt(sqrt(before[0] / added));
     for (int k = 0; k < 2; k++) {
         double v = sprag_ode_rate(pulled, &row[k], NULL);
         square += v * v;

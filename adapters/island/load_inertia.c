@@ -145,11 +145,14 @@ INLINE void pull_to_target(four *f)
 
 static int list_loaded(const ode_problem *pulled, int *list)
 {
+    const ode_part *part = pulled->part;
+    const ode_load *load = pulled->load;
+    const sprag_body *body = pulled->body;
     int count = 0;
     for (int i = 0; i < pulled->problem.bodies; i++) {
-        const int first = sprag_ode_part(pulled, i);
+        const int first = part ? sprag_ode_part(pulled, i) : i;
         list[count] = i;
-        count += first >= 0 && pulled->load[first].known && pulled->body[i].mass > 0;
+        count += first >= 0 && load[first].known & (body[i].mass > 0);
     }
     for (int i = count; i % LANES != 0; i++) { // the last one fills up its four
         list[i] = list[count - 1];
@@ -184,6 +187,24 @@ static int find_fours(const ode_problem *pulled, const int *list, int loaded, fo
         f += any(&some);
     }
     return (int)(f - start);
+}
+
+// From the last step: the trace of A, for now where it is to say what is kept, what is stored, and
+// the share.
+SPRAG_VECTORS
+static void find_last(const ode_problem *pulled, const ode_warm_start *warm_start, four *f,
+                      int fours)
+{
+    int at = 0; // in the warm start, of the body before
+    for (const four *end = f + fours; f < end; f++) {
+        const void *from[LANES];
+        lanes last[LANES];
+        for (int l = 0; l < LANES; l++) {
+            from[l] = sprag_ode_warm_start_added(warm_start, pulled->island.body[f->body[l]], &at);
+        }
+        load_four(from, 0, last);
+        f->sums[KEPT] = last[0], f->sums[STORED] = last[1], f->sums[SHARE] = last[2];
+    }
 }
 
 // Sets the own inertia of bodies in parts, and their shares of A.
@@ -259,15 +280,9 @@ void sprag_ode_stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_st
         return;
     }
     const int fours = find_fours(pulled, list, list_loaded(pulled, list), f);
-    for (int i = 0, run = 0; i < fours; i++) { // run: of the body before in the warm start
-        double(*to)[LANES] = (double(*)[LANES])f[i].sums;
-        for (int l = 0; l < LANES; l++) {
-            sprag_ode_warm_start_added(warm_start, pulled->island.body[f[i].body[l]], &run,
-                                       &to[KEPT][l], &to[STORED][l], &to[SHARE][l]);
-        }
-        if (pulled->part) {
-            find_shares(pulled, &f[i]);
-        }
+    find_last(pulled, warm_start, f, fours);
+    for (int i = 0; i < fours && pulled->part; i++) {
+        find_shares(pulled, &f[i]);
     }
     stiffen_fours(f, fours, pulled->solve == ODE_WON ? 0 : 1);
     store_fours(pulled, f, fours);

@@ -32,10 +32,11 @@ static void find_rows(const ode_problem *pulled, int first, ode_loaded_joint *jo
     const sprag_row *row = &pulled->row[first];
     const int most = pulled->joint_rows - first;
     int rows = row->holds_point ? 3 : 0, linear = rows, from = 0, end = rows;
-    unsigned turning = 0;
+    unsigned turning = 0, holding = 0;
     for (; rows < most && id[rows] == *id; rows++) {
         if (sprag_ode_turns(&row[rows])) {
             turning |= 1u << rows;
+            holding |= (unsigned)sprag_row_holds(&row[rows]) << rows;
         } else {
             from = linear == 0 ? rows : from;
             linear += rows == from + linear;
@@ -46,7 +47,7 @@ static void find_rows(const ode_problem *pulled, int first, ode_loaded_joint *jo
     joint->row = &pulled->row[first + from];
     joint->rows = end - from;
     joint->linear = linear;
-    joint->turning = turning;
+    joint->turning = turning, joint->holding = holding;
     joint->arc = NO_ARC;
 }
 
@@ -64,14 +65,14 @@ static bool welds(const ode_problem *pulled, const ode_loaded_joint *joint)
     return false;
 }
 
-// Puts the bodies of a joint into one group, or finds that it closes a loop. The world, and what
-// the program moves, is one place.
-static void join_groups(ode_problem *pulled, const int body[2])
+// Puts the bodies of a joint into one group. false: they were, and the joint closes a loop. The
+// world, and what the program moves, is one place.
+static inline bool join_groups(int *group, const int body[2])
 {
-    const int a = sprag_ode_group(pulled, body[0]), b = sprag_ode_group(pulled, body[1]);
-    pulled->group[a > b ? a : b] = a > b ? b : a;
-    pulled->loops |= a == b;
-    pulled->loose -= a != b;
+    const int a = sprag_leader_of(group, body[0] - SPRAG_STATIC),
+              b = sprag_leader_of(group, body[1] - SPRAG_STATIC);
+    group[a > b ? a : b] = a > b ? b : a;
+    return a != b;
 }
 
 // The linear parts are unit vectors e at right angles to one another. Of a single one the lever is
@@ -96,26 +97,33 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
     pulled->loaded = SPRAG_TAKE_RAW(scratch, pulled->joint_rows, ode_loaded_joint);
     pulled->load = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_load);
     pulled->turn = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_turn);
-    pulled->loose = 0;
-    for (int i = 0; i <= pulled->problem.bodies && pulled->group; i++) {
-        const bool moves = i > 0 && pulled->body[i - 1].mass > 0;
-        pulled->group[i] = moves ? i : 0;
-        pulled->loose += moves;
+    if (scratch->failed) {
+        return false;
     }
-    for (int i = 0; i < pulled->joint_rows && !scratch->failed;) {
-        ode_loaded_joint *joint = &pulled->loaded[pulled->loadeds++];
+    int *group = pulled->group, loose = 0;
+    ode_loaded_joint *joint = pulled->loaded;
+    group[0] = 0;
+    for (int i = 0; i < pulled->problem.bodies; i++) {
+        const bool moves = pulled->body[i].mass > 0;
+        group[i + 1] = moves ? i + 1 : 0;
+        loose += moves;
+    }
+    for (int i = 0; i < pulled->joint_rows; i = joint++->end) {
         find_rows(pulled, i, joint);
         if (joint->linear < 2) {
             find_lever_of_distance(pulled, joint);
         }
         if (joint->linear > 0) {
-            join_groups(pulled, joint->row->body);
+            const bool joins = join_groups(group, joint->row->body);
+            pulled->loops |= !joins;
+            loose -= joins;
         }
         if (welds(pulled, joint) && !sprag_ode_join_parts(pulled, joint->row->body, scratch)) {
             return false;
         }
-        i = joint->end;
     }
+    pulled->loose = loose;
+    pulled->loadeds = (int)(joint - pulled->loaded);
     sprag_ode_measure_parts(pulled);
     return !scratch->failed;
 }
@@ -144,17 +152,17 @@ INLINE void hold_in_the_middle(ode_loaded_joint *joint, double (*at)[4])
 {
     const int *body = joint->row->body;
     if (joint->linear == 3 && body[1] != SPRAG_STATIC) {
-        const vector3 half = 0.5 * (VECTOR3(at[body[0]]) - VECTOR3(at[body[1]]) +
-                                    VECTOR3(joint->lever[0]) - VECTOR3(joint->lever[1]));
+        const vector3 apart = VECTOR3(at[body[0]]) - VECTOR3(at[body[1]]) +
+                              VECTOR3(joint->lever[0]) - VECTOR3(joint->lever[1]),
+                      half = 0.5 * SHUFFLE(apart, zeros, 0, 1, 2, 4);
         VECTOR3(joint->lever[0]) -= half;
         VECTOR3(joint->lever[1]) += half;
         for (int i = 0; i < joint->rows; i++) {
             double(*J)[6] = joint->row[i].jacobian;
-            vector3 part, turn[2] = {CONST_VECTOR3(J[0] + 3), CONST_VECTOR3(J[1] + 3)};
+            vector3 part; // the fourth number is 0, and changes nothing behind the torques
             cross_vectors3(&part, &half, &CONST_VECTOR3(J[0]));
-            turn[0] -= part, turn[1] -= part;
-            store3(J[0] + 3, &turn[0]);
-            store3(J[1] + 3, &turn[1]);
+            VECTOR3(J[0] + 3) -= part;
+            VECTOR3(J[1] + 3) -= part;
         }
     }
 }

@@ -12,10 +12,10 @@
 #include "loads.h"
 #include "vectors3.h"
 
-// A row's bias times the step, without its look ahead, m or rad.
+// A row's bias times the step, m or rad, of rows that do not look ahead yet.
 static double mends(const ode_problem *pulled, int row)
 {
-    return pulled->problem.step * (pulled->row[row].bias - pulled->ahead[row]);
+    return pulled->problem.step * pulled->row[row].bias;
 }
 
 // Is a row of the joint one without a linear part? No: it is not one of its rows.
@@ -86,7 +86,7 @@ static double own_way(const ode_problem *pulled, const ode_loaded_joint *joint)
 }
 
 // m^2, no more than its square, and known at once.
-static double least_own_way(const ode_problem *pulled, const ode_loaded_joint *joint)
+INLINE double least_own_way(const ode_problem *pulled, const ode_loaded_joint *joint)
 {
     const double step = pulled->problem.step;
     double sum = step * step * load_least_way * load_least_way;
@@ -124,23 +124,9 @@ static double own_turn(const ode_problem *pulled, const ode_loaded_joint *joint,
 
 // ---- what the program has opened
 
-INLINE void find_opened_way(ode_problem *pulled, const ode_loaded_joint *joint)
+static void set_opened_way(ode_problem *pulled, const ode_loaded_joint *joint)
 {
     const int first = (int)(joint->row - pulled->row);
-    double square = 0; // of all changes
-    bool opened = false;
-    const double step = pulled->problem.step;
-    const ode_mending *mending = pulled->mending + first;
-    for (const sprag_row *row = joint->row, *end = row + joint->rows; row < end; row++) {
-        const double change = step * row->bias - mending++->expected;
-        square += change * change;
-    }
-    for (int i = first; i < first + joint->rows && pulled->mends; i++) {
-        opened |= pulled->mending[i].opened != 0;
-    }
-    if (!opened && square <= least_own_way(pulled, joint)) {
-        return;
-    }
     pulled->mends = true;
     const double own = own_way(pulled, joint);
     for (int i = first; i < first + joint->rows; i++) {
@@ -152,6 +138,24 @@ INLINE void find_opened_way(ode_problem *pulled, const ode_loaded_joint *joint)
     }
 }
 
+INLINE void find_opened_way(ode_problem *pulled, const ode_loaded_joint *joint)
+{
+    const double step = pulled->problem.step;
+    const ode_mending *mending = &pulled->mending[joint->row - pulled->row];
+    double square = 0; // of all changes
+    bool opened = false;
+    for (int i = 0; i < joint->rows; i++) {
+        const double change = step * joint->row[i].bias - mending[i].expected;
+        square += change * change;
+    }
+    for (int i = 0; i < joint->rows && pulled->mends; i++) {
+        opened |= mending[i].opened != 0;
+    }
+    if (opened || !(square <= least_own_way(pulled, joint))) {
+        set_opened_way(pulled, joint);
+    }
+}
+
 // The turns of other joints about two axes do not keep these at right angles, and a row may be
 // another stop's than in the step before.
 static bool turns_are_known(dJointID joint)
@@ -160,71 +164,71 @@ static bool turns_are_known(dJointID joint)
     return type == dJointTypeHinge || type == dJointTypeFixed || type == dJointTypeSlider;
 }
 
-// The angular rows from the first on that mend one error: those that hold axes. A stop has an error
-// of its own.
-static int end_of_turn(const ode_problem *pulled, const ode_loaded_joint *joint, int first)
+// now, expected, opened: rad, lengths of the error.
+static void set_opened_turn(ode_problem *pulled, const ode_loaded_joint *joint, int first, int end,
+                            double now, double expected, double opened)
 {
-    int end = first + 1;
-    while (sprag_row_holds(&pulled->row[first]) && turns(joint, end) &&
-           sprag_row_holds(&pulled->row[end])) {
-        end++;
-    }
-    return end;
-}
-
-// Rows see the error in axes that turn with the bodies, and jump: it is known by its length alone.
-static void find_opened_turn(ode_problem *pulled, const ode_loaded_joint *joint, int first, int end)
-{
-    double now = 0, expected = 0, opened = 0;
-    for (int i = first; i < end; i++) {
-        const ode_mending *mending = &pulled->mending[i];
-        now += mends(pulled, i) * mends(pulled, i);
-        expected += mending->expected * mending->expected;
-    }
-    for (int i = first; i < end && pulled->mends; i++) {
-        opened += pulled->mending[i].opened * pulled->mending[i].opened;
-    }
-    if (opened == 0 && !(now > expected && turns_are_known(pulled->row_joint[first]))) {
-        return;
-    }
     pulled->mends = true;
-    now = sqrt(now);
     const bool stop = !sprag_row_holds(&pulled->row[first]),
                passes = stop && // from one stop to the other, by half a turn
                         mends(pulled, first) * pulled->mending[first].expected < 0;
     const double stops = pulled->mending[first].stop_erp,
                  erp = stops > 0 ? stops : erp_of(pulled, joint),
-                 more = now - sqrt(expected) - erp * own_turn(pulled, joint, stop);
-    opened = sprag_smaller(now, sqrt(opened) + (passes ? 0 : sprag_larger(more, 0)));
+                 more = now - expected - erp * own_turn(pulled, joint, stop),
+                 all = sprag_smaller(now, opened + (passes ? 0 : sprag_larger(more, 0)));
     for (int i = first; i < end; i++) {
-        pulled->mending[i].opened = now > 0 ? opened / now * mends(pulled, i) : 0;
+        pulled->mending[i].opened = now > 0 ? all / now * mends(pulled, i) : 0;
     }
 }
 
-SPRAG_VECTORS
-static void find_opened_ways(ode_problem *pulled)
+// The angular rows from the first on that mend one error: those that hold axes. A stop has an error
+// of its own. Returns their number.
+static int rows_of_turn(const ode_loaded_joint *joint, int first)
 {
-    for (int i = 0; i < pulled->loadeds; i++) {
-        find_opened_way(pulled, &pulled->loaded[i]);
+    const unsigned holding = joint->holding >> (first - joint->first);
+    return holding & 1 ? __builtin_ctz(~holding) : 1;
+}
+
+// Rows see the error in axes that turn with the bodies, and jump: it is known by its length alone.
+INLINE void find_opened_turn(ode_problem *pulled, const ode_loaded_joint *joint, int first, int end)
+{
+    double now = 0, expected = 0, opened = 0;
+    for (int i = first; i < end; i++) {
+        const double all = mends(pulled, i), known = pulled->mending[i].expected;
+        now += all * all;
+        expected += known * known;
+    }
+    for (int i = first; i < end && pulled->mends; i++) {
+        opened += pulled->mending[i].opened * pulled->mending[i].opened;
+    }
+    if (opened != 0 || (now > expected && turns_are_known(pulled->row_joint[first]))) {
+        set_opened_turn(pulled, joint, first, end, sqrt(now), sqrt(expected), sqrt(opened));
     }
 }
 
-static void find_opened_turns(ode_problem *pulled, const ode_loaded_joint *joint)
+INLINE void find_opened_turns(ode_problem *pulled, const ode_loaded_joint *joint)
 {
     for (unsigned left = joint->turning; left != 0;) {
         const int first = joint->first + __builtin_ctz(left),
-                  end = end_of_turn(pulled, joint, first);
+                  end = first + rows_of_turn(joint, first);
         find_opened_turn(pulled, joint, first, end);
         left &= ~0u << (end - joint->first);
     }
 }
 
+SPRAG_VECTORS
+static void find_opened(ode_problem *pulled)
+{
+    for (const ode_loaded_joint *joint = pulled->loaded, *end = joint + pulled->loadeds;
+         joint < end; joint++) {
+        find_opened_way(pulled, joint);
+        find_opened_turns(pulled, joint);
+    }
+}
+
 void sprag_ode_find_opened(ode_problem *pulled)
 {
-    find_opened_ways(pulled);
-    for (int i = 0; i < pulled->loadeds; i++) {
-        find_opened_turns(pulled, &pulled->loaded[i]);
-    }
+    find_opened(pulled);
     pulled->knows_opened = true;
 }
 

@@ -3,6 +3,9 @@
 #ifndef SPRAG_LOADS_H
 #define SPRAG_LOADS_H
 
+#include <stdint.h>
+#include <string.h>
+
 #include "island.h"
 #include "unions.h"
 #include "vectors6.h"
@@ -46,7 +49,7 @@ struct ode_loaded_joint {
     sprag_row *row;                 // the first one with a linear part
     int rows;                       // to the last of these; 0: it has no levers
     int linear;                     // of which so many follow one another
-    unsigned turning;               // bits: its rows without a linear part
+    unsigned turning, holding;      // bits: its rows without a linear part; those of them that hold
     double lever[2][4];             // m, centre of the body to the anchor; 0 of the world's
     int part[2];                    // parts that its force loads; -1: none
     double arm[2][4];               // m, from their centres to where the force is a stiffness
@@ -71,11 +74,14 @@ struct ode_turn {
 
 // ---- rows
 
-// Has a row angular parts alone?
+// Has a row angular parts alone? Then the bits of its linear part are those of zeros, of any sign.
 static inline bool sprag_ode_turns(const sprag_row *row)
 {
-    const double *e = row->jacobian[0];
-    return e[0] == 0 && e[1] == 0 && e[2] == 0;
+    uint64_t x, y, z;
+    memcpy(&x, &row->jacobian[0][0], sizeof x);
+    memcpy(&y, &row->jacobian[0][1], sizeof y);
+    memcpy(&z, &row->jacobian[0][2], sizeof z);
+    return (x | y | z) << 1 == 0;
 }
 
 // J v of a row, m/s or rad/s. after: v of this solution; NULL: v before the step.
@@ -167,10 +173,9 @@ void sprag_ode_mend_nothing(ode_problem *pulled);
 
 // ---- warm_start.c
 
-// Sets of the inertia that was added in the last step to a body, or to a distance: its trace (kg
-// m^2; kg), what it has stored (J), and the share of its target. *at: 0, then left by the call for
-// the one before it.
-void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, int *at, double *trace,
-                                double *stored, double *share);
+// Four numbers of the inertia that was added in the last step to a body, or to a distance: its
+// trace (kg m^2; kg), what it has stored (J), the share of its target, and one that says nothing.
+// *at: 0, then left by the call for the one before it.
+const double *sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, int *at);
 
 #endif

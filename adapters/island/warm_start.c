@@ -36,9 +36,8 @@ typedef struct entry {
             double row_force; // N or N m
             ode_mending mending;
         };
-        sprag_memory memory; // of an island
-        double added[3]; // of a body under load: trace of the added inertia, kg m^2, what it has
-                         // stored, J, and the share of its target
+        sprag_memory memory;    // of an island
+        double added[4];        // of a body under load: sprag_ode_warm_start_added()
         double integrator_step; // s, of a group
     };
     // of the next step's start:
@@ -448,19 +447,16 @@ static void store_added(table *now, int i, const void *of, double added, double 
     const uintptr_t key[3] = {(uintptr_t)of, of_body};
     int first = -1;
     double *to = store(now, i, &first, key)->added;
-    to[0] = added, to[1] = stored, to[2] = share;
+    to[0] = added, to[1] = stored, to[2] = share, to[3] = 0;
 }
 
-void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, int *at, double *trace,
-                                double *stored, double *share)
+const double *sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, int *at)
 {
+    static const double none[4] = {0, 0, 1};
     const uintptr_t key[3] = {(uintptr_t)of, of_body};
-    int run = newest_run_near(&warm->last, *at, key);
-    const double *added = run >= 0 ? warm->last.entry[run].added : NULL;
+    const int run = newest_run_near(&warm->last, *at, key);
     *at = run + 1;
-    *trace = added ? added[0] : 0;
-    *stored = added ? added[1] : 0;
-    *share = added ? added[2] : 1;
+    return run >= 0 ? warm->last.entry[run].added : none;
 }
 
 void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)

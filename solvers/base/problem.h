@@ -5,6 +5,7 @@
 #ifndef SPRAG_PROBLEM_H
 #define SPRAG_PROBLEM_H
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -158,7 +159,7 @@ void sprag_rows_lever(const sprag_row *row, int rows, int side, double lever[3])
 // Does a row hold both ways, without a bound? Those of stops and motors do not.
 static inline bool sprag_row_holds(const sprag_row *row)
 {
-    return row->lo == -INFINITY && row->hi == INFINITY;
+    return row->lo < -DBL_MAX && row->hi > DBL_MAX;
 }
 
 // Is a row that of a stop, which pushes one way? It has one while it is passed by.

@@ -35,6 +35,11 @@ bool sprag_spin_is_off_axis(double mass, const double I[9], double torque)
     return torque * torque * mass > off_axis * off_axis * (I[0] + I[4] + I[8]);
 }
 
+static bool spins(const double (*axis)[3], int body)
+{
+    return body != SPRAG_STATIC && is_axis(axis[body]);
+}
+
 static void add_torque(const sprag_body *body, const double axis[3], const double torque[3],
                        sprag_spin_hold *of)
 {
@@ -45,12 +50,16 @@ static void add_torque(const sprag_body *body, const double axis[3], const doubl
 void sprag_spin_find_holds(const sprag_problem *problem, const double (*axis)[3],
                            sprag_spin_hold *of)
 {
+    bool any = false; // of the bodies of a joint's rows spins
     for (int i = 0; i < problem->rows; i++) {
         const sprag_row *row = &problem->row[i];
-        for (int side = 0; side < 2; side++) {
+        if (i == 0 || memcmp(row->body, row[-1].body, sizeof row->body) != 0) {
+            any = spins(axis, row->body[0]) || spins(axis, row->body[1]);
+        }
+        for (int side = 0; side < 2 && any; side++) {
             const double *J = row->jacobian[side];
             int b = row->body[side];
-            if (b != SPRAG_STATIC && is_axis(axis[b]) && dot3(J, J) > 0) {
+            if (spins(axis, b) && dot3(J, J) > 0) {
                 add_torque(&problem->body[b], axis[b], J + 3, &of[b]);
             }
         }
@@ -59,7 +68,7 @@ void sprag_spin_find_holds(const sprag_problem *problem, const double (*axis)[3]
         const sprag_contact *contact = &problem->contact[i];
         for (int side = 0; side < 2; side++) {
             int b = contact->body[side];
-            if (b != SPRAG_STATIC && is_axis(axis[b])) {
+            if (spins(axis, b)) {
                 double torque[3];
                 cross3(contact->arm[side], contact->frame[0], torque);
                 add_torque(&problem->body[b], axis[b], torque, &of[b]);
