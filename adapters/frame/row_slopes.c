@@ -446,6 +446,31 @@ static bool set_bias(const rows_of_joint *r, int i, double step)
     return known && is_plain_stop(r);
 }
 
+// ODE chooses the axes p and q of a hinge's plane anew, so that p is across x or z: beside its turn
+// t with body 0, the plane's axes turn in it by f, with f q = -(t x p) along x or z.
+static void follow_plane(const rows_of_joint *r)
+{
+    double axis[3], unit[3] = {0}, turn[3], along;
+    const double *p = direction_of(r, 3), *q = direction_of(r, 4);
+    cross3(p, q, axis);
+    const int across = fabs(axis[2]) > M_SQRT1_2 ? 0 : 2;
+    unit[across] = 1;
+    along = -1 / q[across];
+    cross3(p, unit, turn);
+    for (int i = 0; i < 2; i++) {
+        sprag_row_slopes *s = &r->slopes[3 + i][0];
+        const sprag_row *other = &r->row[4 - i];
+        const double sign = i == 0 ? along : -along;
+        for (int side = 0; side < 2; side++) {
+            for (int k = 0; k < 3; k++) {
+                add_scaled(s->jacobian[side][TURN + k] + TURN,
+                           sign * other->jacobian[side][TURN + k], turn, 3);
+            }
+        }
+        add_scaled(s->bias + TURN, sign * other->bias, turn, 3);
+    }
+}
+
 bool sprag_ode_row_slopes(sprag_row_slopes (*slopes)[2], const sprag_row *row, int rows,
                           dJointID joint, dWorldID world, double step)
 {
@@ -471,6 +496,9 @@ bool sprag_ode_row_slopes(sprag_row_slopes (*slopes)[2], const sprag_row *row, i
         for (int side = 0; side < (r.two ? 2 : 1); side++) {
             set_jacobian(&r, i, side);
         }
+    }
+    if (dJointGetType(joint) == dJointTypeHinge) {
+        follow_plane(&r);
     }
     return holding > 0;
 }

@@ -254,6 +254,23 @@ bool sprag_ode_arcs_differ(const ode_problem *a, const ode_problem *b);
 // they are turned; else 0. Before the step is charged.
 double sprag_ode_share_of_turning(const ode_problem *pulled);
 
+// The load on a body, by the turn (rad) of the body itself, or of another one that carries axes of
+// its joints, along an axis: derivatives.
+typedef struct ode_turned_load {
+    int body, by, axis;
+    double torque[3];  // N m, of rows without linear parts
+    double added[9];   // kg m^2, of the added inertia
+    double balance[3]; // N m s, of (I + A) (w - free w) by A and its target, at the solution
+} ode_turned_load;
+
+// Sets `added` and `balance`, with such a share.
+void sprag_ode_turn_loads(const ode_problem *pulled, ode_turned_load *turned, int count);
+
+// Sets the derivatives of the biases of a joint's first rows, [row][side], by the turns and angular
+// velocities of its bodies, with that share. Returns the number of rows.
+int sprag_ode_ahead_slopes(const ode_problem *pulled, const ode_loaded_joint *joint, double share,
+                           double (*slope)[2][6]);
+
 // After a solve; charges it. true: loads have grown so much within the step that the added inertia
 // is too small for them, or the step has won much. Then the problem now is one with inertia for
 // these loads; if it has won much, its target is rest, and no row looks ahead or mends. It is to be

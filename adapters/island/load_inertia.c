@@ -288,6 +288,116 @@ void sprag_ode_stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_st
     store_fours(pulled, f, fours);
 }
 
+// ---- derivatives
+
+static const double TURN = 1e-7; // rad, of differences
+
+// Turns three vectors: the one at i `next` has its numbers `apart`.
+static void turn_vectors(double *x, const double turn[3], const double *of, int next, int apart)
+{
+    for (int i = 0; i < 3; i++) {
+        const double r[3] = {of[i * next], of[i * next + apart], of[i * next + 2 * apart]};
+        double turned[3];
+        cross3(turn, r, turned);
+        for (int k = 0; k < 3; k++) {
+            x[i * next + k * apart] += turned[k];
+        }
+    }
+}
+
+// The levers of a body turn with it, what pulls at them does not.
+static void turn_load(const ode_problem *pulled, const ode_stiffened_body *stiff,
+                      const ode_turned_load *of, ode_load *load, double I[9])
+{
+    const double share = of->by == of->body ? TURN : 0,
+                 turn[3] = {share * (of->axis == 0), share * (of->axis == 1),
+                            share * (of->axis == 2)};
+    double own[9];
+    memcpy(own, pulled->body[stiff->body].inertia, sizeof own);
+    add_scaled(own, -1, stiff->added, 9);
+    memcpy(I, own, sizeof own);
+    turn_vectors(I, turn, own, 1, 3);
+    turn_vectors(I, turn, own, 3, 1);
+    *load = pulled->load[stiff->body];
+    turn_vectors(load->moment[0], turn, pulled->load[stiff->body].moment[0], 1, 4);
+    add_scaled(load->torque, TURN, of->torque, 3);
+}
+
+// The target u keeps a part of the body's turn w, by the fourth root of the trace of A: the balance
+// A (v - u) at the velocity v.
+static void take_turned(const ode_problem *pulled, const ode_stiffened_body *stiff, double trace,
+                        ode_turned_load *to)
+{
+    const double *v = pulled->solution.velocity[stiff->body] + 3;
+    double left[3], kept[3];
+    add_scaled(to->added, -1, stiff->added, 9);
+    for (int k = 0; k < 9; k++) {
+        to->added[k] /= TURN;
+    }
+    subtract3(v, stiff->target, left);
+    mul33(to->added, left, to->balance);
+    mul33(stiff->added, stiff->target, kept);
+    add_scaled(to->balance, (trace - stiff->trace) / (4 * TURN * trace), kept, 3);
+}
+
+SPRAG_VECTORS
+static void turn_four(const ode_problem *pulled, const ode_stiffened_body *const stiff[LANES],
+                      ode_turned_load *const to[LANES], double trace[LANES])
+{
+    ode_load load[LANES];
+    double inertia[LANES][9];
+    const void *of[LANES], *I[LANES];
+    lanes m[6];
+    lane_mask some;
+    four f = {.part = ones};
+    for (int l = 0; l < LANES; l++) {
+        turn_load(pulled, stiff[l], to[l], &load[l], inertia[l]);
+        of[l] = &load[l], I[l] = inertia[l];
+    }
+    load_matrices(I, f.I);
+    find_moments(of, m);
+    find_excess(f.I, m, pulled->problem.step * pulled->problem.step, f.A, &some);
+    sprag_positive_parts(LANES, LANES, (double *)f.A);
+    take_share(&f, 0);
+    for (int l = 0; l < LANES; l++) {
+        static const int at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+        for (int k = 0; k < 9; k++) {
+            to[l]->added[k] = f.A[at[k]][l];
+        }
+        trace[l] = f.sums[TRACE][l];
+    }
+}
+
+void sprag_ode_turn_loads(const ode_problem *pulled, ode_turned_load *turned, int count)
+{
+    const ode_stiffened_body *stiff[LANES];
+    ode_turned_load *to[LANES];
+    int lane = 0;
+    for (int i = 0; i < count; i++) {
+        int s = 0;
+        while (s < pulled->stiffened_bodies && pulled->stiffened_body[s].body != turned[i].body) {
+            s++;
+        }
+        memset(turned[i].added, 0, sizeof turned[i].added);
+        memset(turned[i].balance, 0, sizeof turned[i].balance);
+        if (s < pulled->stiffened_bodies) {
+            to[lane] = &turned[i], stiff[lane++] = &pulled->stiffened_body[s];
+        }
+        const int full = lane == LANES || i == count - 1 ? lane : 0;
+        for (; lane > 0 && full > 0 && lane < LANES; lane++) { // the last one fills up its four
+            to[lane] = to[lane - 1], stiff[lane] = stiff[lane - 1];
+        }
+        if (full > 0) {
+            double trace[LANES];
+            turn_four(pulled, stiff, to, trace);
+            for (int l = 0; l < full; l++) {
+                take_turned(pulled, stiff[l], trace[l], to[l]);
+            }
+            lane = 0;
+        }
+    }
+}
+
 // ---- targets
 
 // Sums over the bodies of a group, of what their targets do not keep of their own turns.

@@ -1,7 +1,7 @@
-// Derivatives of the residual with respect to states. Those by bodies, and by the rows of most
-// joints, are known (row_slopes.c). Others are differences: bodies are displaced, ODE is asked
-// again for their joints, contacts are found again, and the residual of these changes at the same
-// velocities. Loads of joints that draw an island tight are found again from the rows and bodies.
+// Derivatives of the residual with respect to states. Some are known (linearize_known.c). Others
+// are differences at the same velocities: bodies are displaced, ODE is asked again for a joint,
+// contacts are found again. Where loads follow more than turns, or forces on bodies their joints,
+// the whole problem is found again.
 //
 // Displaced bodies with a neighbour in common would mix in the residual; others are displaced
 // together, so that the number of evaluations does not grow with the length of a chain (Curtis,
@@ -13,7 +13,6 @@
 #include "linalg.h"
 #include "linearize_run.h"
 #include "loads.h"
-#include "mover.h"
 
 // m, rad, m/s, rad/s: displacement of a difference. Larger: truncation errors; smaller: rounding.
 static const double DISPLACEMENT = 1e-7;
@@ -43,17 +42,12 @@ static void take_body(component *c, int i, const sprag_body *near)
     }
 }
 
-static void take_row(component *c, int i, const sprag_row *near, int colour, int state)
+// Returns the change of its slip.
+static double take_row(component *c, int i, const sprag_row *near)
 {
-    if (rows_are_same(near, &c->pulled.row[i])) {
-        return;
-    }
-    const double slip = sprag_derivative_add_row(&c->derivative, i, near, c->change);
-    for (int side = 0; side < 2; side++) {
-        if (linearize_is_of(c, near->body[side], colour)) {
-            c->slip[i][side][state] = slip / DISPLACEMENT;
-        }
-    }
+    return rows_are_same(near, &c->pulled.row[i])
+               ? 0
+               : sprag_derivative_add_row(&c->derivative, i, near, c->change);
 }
 
 // false: the number of rows is another.
@@ -70,33 +64,37 @@ static bool ask_link(const component *c, const link *l, sprag_row row[ODE_ROWS_M
     return rows == l->rows;
 }
 
-// Finds the rows of the joints of the bodies of a colour, which have another state. Without loads
-// each is taken alone.
+// Finds the rows of the joints of the bodies of a colour, which have another state.
 static bool ask_links(component *c, int colour, int state)
 {
     sprag_row row[ODE_ROWS_MAX];
-    for (int j = 0; j < c->links; j++) {
+    for (int j = 0; j < c->links && c->is_anew; j++) {
         const link *l = &c->link[j];
         bool here =
             linearize_is_of(c, l->body[0], colour) || linearize_is_of(c, l->body[1], colour);
         here &= state < VELOCITY || l->has_velocity;
-        if ((l->slopes && !c->has_loads) || (!here && !c->has_pushes)) {
+        if (!here && !c->has_pushes) {
             continue;
         }
         if (!ask_link(c, l, row)) {
             return false;
         }
-        for (int i = 0; i < l->rows && !c->has_loads; i++) {
-            if (c->is_tight) { // as the joint looks ahead
-                row[i].bias += c->pulled.row[l->row + i].bias - c->alone_row[l->row + i].bias;
-            }
-            take_row(c, l->row + i, &row[i], colour, state);
-        }
-        for (int i = 0; i < l->rows && c->has_loads; i++) {
-            c->near.row[l->row + i] = row[i];
-        }
+        memcpy(&c->near.row[l->row], row, (size_t)l->rows * sizeof *row);
     }
     return true;
+}
+
+// Adds what a load adds to a body.
+static void add_inertia(const component *c, int i, int state)
+{
+    double *I = c->near.body[i].inertia;
+    const double *loaded = c->pulled.body[i].inertia, *own = c->alone_body[i].inertia;
+    for (int k = 0; k < 9; k++) {
+        I[k] = state < VELOCITY ? I[k] + loaded[k] - own[k] : loaded[k];
+    }
+    if (state < VELOCITY) {
+        add_scaled(I, DISPLACEMENT, c->turned[3 * i + state - TURN].added, 9);
+    }
 }
 
 // Reads the bodies of a colour, which have another state: their place makes no difference. A motor
@@ -106,10 +104,11 @@ static void ask_bodies(component *c, int colour, int state)
     dVector3 gravity;
     dWorldGetGravity(c->world->id, gravity);
     for (int i = 0; i < c->bodies; i++) {
-        if ((linearize_is_of(c, i, colour) && state >= TURN) || c->has_pushes) {
+        const bool here = linearize_is_of(c, i, colour) && c->of[i]->colour != KNOWN;
+        if (c->has_pushes || (here && state >= TURN)) {
             sprag_ode_pull_body(&c->near.body[i], c->body[i], gravity, c->step);
-            if (c->has_pushes && !c->is_tight) {
-                take_body(c, i, &c->near.body[i]);
+            if (c->is_tight && !c->is_anew) {
+                add_inertia(c, i, state);
             }
         }
         sprag_ode_set_accumulators(c->body[i], c->pulled.force[i]);
@@ -136,16 +135,21 @@ static const char *add_loads(component *c)
                : NULL;
 }
 
-// Adds the change of the residual by the problem near with its loads.
+// Adds the change of the residual by the problem near.
 static const char *take_near(component *c, int colour, int state)
 {
     ode_problem *near = &c->near;
-    const char *why = add_loads(c);
+    const char *why = c->is_tight ? add_loads(c) : NULL;
     for (int i = 0; i < c->bodies && !why; i++) {
         take_body(c, i, &near->body[i]);
     }
     for (int i = 0; i < near->problem.rows && !why; i++) {
-        take_row(c, i, &near->row[i], colour, state);
+        const double slip = take_row(c, i, &near->row[i]);
+        for (int side = 0; side < 2; side++) {
+            if (linearize_is_of(c, near->row[i].body[side], colour)) {
+                c->slip[i][side][state] = slip / DISPLACEMENT;
+            }
+        }
     }
     return why;
 }
@@ -153,9 +157,9 @@ static const char *take_near(component *c, int colour, int state)
 // Takes displacements out of the problem near, and loads that are to be found anew.
 static void reset_near(component *c)
 {
-    const sprag_body *from = c->has_loads ? c->alone_body : c->pulled.body;
+    const sprag_body *from = c->is_anew ? c->alone_body : c->pulled.body;
     memcpy(c->near.body, from, (size_t)c->bodies * sizeof *c->near.body);
-    if (c->has_loads) {
+    if (c->is_anew) {
         memcpy(c->near.row, c->alone_row, (size_t)c->near.joint_rows * sizeof *c->near.row);
     }
 }
@@ -173,27 +177,8 @@ static void find_rows(component *c)
     }
 }
 
-// Finds which rows have slopes that are known. Loads are by the forces of single rows, and so by
-// how ODE turns the axes of a plane, of which slopes know the plane alone: with loads, they count
-// for ways alone, if these leave the loads as they are. false: no memory.
-static bool find_slopes(component *c)
-{
-    for (int j = 0; j < c->links && (!c->is_tight || c->turning > 0); j++) {
-        link *l = &c->link[j];
-        l->slopes = SPRAG_TAKE_RAW(c->scratch, l->rows, *l->slopes);
-        if (!l->slopes) {
-            return l->rows == 0;
-        }
-        if (!sprag_ode_row_slopes(l->slopes, c->alone_row + l->row, l->rows, l->joint, c->world->id,
-                                  c->step)) {
-            l->slopes = NULL;
-        }
-    }
-    return true;
-}
-
-// Asks for what loads have changed, without displacement and loads.
-static const char *ask_tight(component *c)
+// Asks for the problem without displacement and loads.
+static const char *ask_alone(component *c)
 {
     const size_t bodies = (size_t)c->bodies, rows = (size_t)c->pulled.joint_rows,
                  most = rows + 2 * (size_t)c->pulled.distances;
@@ -212,36 +197,43 @@ static const char *ask_tight(component *c)
     return NULL;
 }
 
+// Takes what loads have changed out of the rows and bodies.
 static const char *find_alone(component *c)
 {
     const ode_problem *pulled = &c->pulled;
+    const size_t bodies = (size_t)c->bodies, rows = (size_t)pulled->joint_rows;
     find_rows(c);
     c->is_tight = pulled->stiffened_bodies > 0 || pulled->stiffened_distances > 0 || pulled->arcs;
-    c->has_loads = c->is_tight;
+    c->is_anew = c->has_pushes || (c->is_tight && !(c->turning > 0));
     c->alone_body = pulled->body;
     c->alone_row = pulled->row;
     c->near = *pulled;
-    c->near.body = SPRAG_TAKE_RAW(c->scratch, c->bodies, sprag_body);
-    c->index.state = SPRAG_TAKE_RAW(c->scratch, c->bodies, ode_state);
-    if (c->scratch->failed) {
-        return linearize_not_pulled;
+    c->near.body = SPRAG_TAKE_RAW(c->scratch, bodies, sprag_body);
+    c->index.state = SPRAG_TAKE_RAW(c->scratch, bodies, ode_state);
+    if (c->is_tight && !c->is_anew) {
+        ode_problem alone = *pulled;
+        alone.body = c->alone_body = SPRAG_TAKE_RAW(c->scratch, bodies, sprag_body);
+        alone.row = c->alone_row = SPRAG_TAKE_RAW(c->scratch, rows, sprag_row);
+        alone.ahead = SPRAG_TAKE_RAW(c->scratch, rows, double);
+        if (!c->scratch->failed) {
+            memcpy(alone.body, pulled->body, bodies * sizeof *alone.body);
+            memcpy(alone.row, pulled->row, rows * sizeof *alone.row);
+            memcpy(alone.ahead, pulled->ahead, rows * sizeof *alone.ahead);
+            sprag_ode_unstiffen(&alone);
+        }
     }
-    const char *why = c->is_tight ? ask_tight(c) : NULL;
-    if (!why) {
-        reset_near(c);
-    }
-    return why || find_slopes(c) ? why : linearize_not_pulled;
+    return c->scratch->failed ? linearize_not_pulled : NULL;
 }
 
 // ---- columns of X
 
 // Takes the change of the residual at a body and its neighbours, by a state of the body, and sets
 // it to 0.
-static void take_column(component *c, const bool *asked, int body, int state)
+static void take_column(component *c, int body, int state)
 {
     for (int i = 0; i < c->bodies; i++) {
-        for (int k = 0; k < 6 && asked[body * c->bodies + i]; k++) {
-            linearize_entry(c, i, k, body)[state] = -c->change[i][k] / DISPLACEMENT;
+        for (int k = 0; k < 6 && c->asked[body * c->bodies + i]; k++) {
+            linearize_entry(c, i, k, body)[state] -= c->change[i][k] / DISPLACEMENT;
             c->change[i][k] = 0;
         }
     }
@@ -250,62 +242,52 @@ static void take_column(component *c, const bool *asked, int body, int state)
 // The columns of a state of the bodies of a colour.
 static const char *ask_state(component *c, int colour, int state)
 {
-    const bool *asked;
-    bool any = false;
     double way[STATES] = {0};
     way[state] = DISPLACEMENT;
-    c->has_loads = c->is_tight && (state >= TURN || !(c->turning > 0));
-    asked = c->has_loads ? c->adjacent : c->asked;
     for (int i = 0; i < c->bodies; i++) {
-        if (linearize_is_of(c, i, colour) && asked[i * c->bodies + i]) {
+        if (linearize_is_of(c, i, colour)) {
             linearize_displace(c->of[i], way);
-            any = true;
         }
-    }
-    if (!any) {
-        return NULL;
     }
     reset_near(c);
     sprag_scratch_reset(c->trial_scratch);
     const char *why = ask_links(c, colour, state) ? NULL : comes_or_goes;
     ask_bodies(c, colour, state);
-    why = why || !c->has_loads ? why : take_near(c, colour, state);
-    if (!why && (state < VELOCITY || !c->is_plain)) {
+    why = why || !c->is_anew ? why : take_near(c, colour, state);
+    if (!why && (state < VELOCITY || c->has_velocities || c->is_anew)) {
         why = linearize_add_contacts(c, colour);
     }
     for (int i = 0; i < c->bodies; i++) {
-        if (linearize_is_of(c, i, colour) && asked[i * c->bodies + i]) {
+        if (linearize_is_of(c, i, colour)) {
             linearize_put_back(c->of[i]);
-            take_column(c, asked, i, state);
+            take_column(c, i, state);
         }
     }
     return why;
 }
 
-// Finds which residuals the displaced bodies change; of loads, those of all neighbours.
+// Finds which residuals the displaced bodies change: those of contacts, or all.
 static void find_asked(component *c)
 {
     const size_t n = (size_t)c->bodies;
-    if ((c->is_tight && !(c->turning > 0)) || c->has_pushes) {
+    if (c->is_anew) {
         memcpy(c->asked, c->adjacent, n * n * sizeof *c->asked);
     }
-    for (int j = 0; j < c->links + c->contacts; j++) {
-        const int *body = j < c->links ? c->link[j].body : c->contact[j - c->links].body;
-        for (int by = 0; by < 2 && (j >= c->links || !c->link[j].slopes); by++) {
-            for (int of = 0; of < 2 && body[by] >= 0; of++) {
-                if (body[of] >= 0) {
-                    c->asked[body[by] * c->bodies + body[of]] = true;
-                }
+    for (int i = 0; i < c->contacts; i++) {
+        const int *body = c->contact[i].body;
+        for (int k = 0; k < 4; k++) {
+            if (body[k / 2] >= 0 && body[k % 2] >= 0) {
+                c->asked[body[k / 2] * c->bodies + body[k % 2]] = true;
             }
         }
     }
 }
 
 // Do two bodies change the residual of the same one?
-static bool mix(const component *c, const bool *asked, int a, int b)
+static bool mix(const component *c, int a, int b)
 {
     for (int i = 0; i < c->bodies; i++) {
-        if (asked[a * c->bodies + i] && asked[b * c->bodies + i]) {
+        if (c->asked[a * c->bodies + i] && c->asked[b * c->bodies + i]) {
             return true;
         }
     }
@@ -315,10 +297,9 @@ static bool mix(const component *c, const bool *asked, int a, int b)
 // Bodies that have to be displaced get colours.
 static int colour_bodies(component *c)
 {
-    const bool *asked = c->is_tight ? c->adjacent : c->asked;
     int colours = 0;
     for (int i = 0; i < c->bodies; i++) {
-        c->of[i]->colour = asked[i * c->bodies + i] ? 0 : KNOWN;
+        c->of[i]->colour = c->asked[i * c->bodies + i] ? 0 : KNOWN;
     }
     for (int i = 0; i < c->bodies; i++) {
         if (c->of[i]->colour == KNOWN) {
@@ -326,7 +307,7 @@ static int colour_bodies(component *c)
         }
         int colour = 0;
         for (int j = 0; j < i; j++) { // starts again with the next colour
-            if (c->of[j]->colour == colour && mix(c, asked, i, j)) {
+            if (c->of[j]->colour == colour && mix(c, i, j)) {
                 colour++;
                 j = -1;
             }
@@ -337,39 +318,45 @@ static int colour_bodies(component *c)
     return colours;
 }
 
+// Do the rows of a joint depend on velocities, which are others now?
+static bool find_velocity(component *c, link *l)
+{
+    sprag_row row[ODE_ROWS_MAX];
+    const bool good = ask_link(c, l, row);
+    for (int i = 0; i < l->rows && good; i++) {
+        l->has_velocity |= !rows_are_same(&row[i], &c->alone_row[l->row + i]);
+    }
+    c->has_velocities |= l->has_velocity;
+    return good;
+}
+
+// Other velocities for the bodies that have to be displaced.
+static void set_velocities(const component *c, int i)
+{
+    double way[STATES] = {0};
+    for (int k = VELOCITY; k < STATES; k++) {
+        way[k] = DISPLACEMENT * (1 + fmod(0.618 * (STATES * i + k), 1));
+    }
+    linearize_displace(c->of[i], way);
+}
+
 // Finds what depends on velocities: it is different for all bodies at once.
 static const char *ask_velocities(component *c)
 {
-    c->is_plain = true;
-    c->has_loads = false;
     reset_near(c);
     for (int i = 0; i < c->bodies; i++) {
-        double way[STATES] = {0};
-        if (c->of[i]->colour == KNOWN) {
-            continue;
+        if (c->of[i]->colour != KNOWN) {
+            set_velocities(c, i);
         }
-        for (int k = VELOCITY; k < STATES; k++) {
-            way[k] = DISPLACEMENT * (1 + fmod(0.618 * (STATES * i + k), 1));
-        }
-        linearize_displace(c->of[i], way);
     }
     ask_bodies(c, ALL, VELOCITY);
     const char *why = linearize_add_contacts(c, ALL);
-    for (int j = 0; j < c->links && !why; j++) {
-        link *l = &c->link[j];
-        sprag_row row[ODE_ROWS_MAX];
-        if (l->slopes) {
-            continue;
-        }
-        why = ask_link(c, l, row) ? NULL : comes_or_goes;
-        for (int i = 0; i < l->rows && !why; i++) {
-            l->has_velocity |= !rows_are_same(&row[i], &c->alone_row[l->row + i]);
-        }
-        c->is_plain &= !l->has_velocity;
+    for (int j = 0; j < c->links && c->is_anew && !why; j++) {
+        why = find_velocity(c, &c->link[j]) ? NULL : comes_or_goes;
     }
     for (int i = 0; i < c->bodies; i++) {
         for (int k = 0; k < 6; k++) {
-            c->is_plain &= c->change[i][k] == 0;
+            c->has_velocities |= c->change[i][k] != 0;
             c->change[i][k] = 0;
         }
         if (c->of[i]->colour == KNOWN) {
@@ -378,77 +365,79 @@ static const char *ask_velocities(component *c)
         linearize_put_back(c->of[i]);
         sprag_ode_set_accumulators(c->body[i], c->pulled.force[i]);
     }
-    c->is_plain &= !c->is_tight;
+    c->is_plain = !c->has_velocities && !c->is_tight && !c->is_anew;
     return why;
 }
 
 // ---- what is known
 
-// Adds the derivatives of a body's momentum balance, I (w - w0) - h torque(I, w0) but for constant
-// terms, by its turn, with which I and the torque turn, and by its velocities.
-static void add_body(component *c, int i)
+// A column of X by the change of a joint's rows.
+static void take_change(component *c, const int *body, int by, int state)
 {
-    const sprag_body *body = &c->alone_body[i];
-    const double *I = body->inertia, *w = c->of[i]->velocity + 3, h = c->step;
-    double torque[3] = {0}, slope[9] = {0}, gain[3], balance[3];
-    if (dBodyGetGyroscopicMode(c->body[i])) {
-        sprag_gyroscopic_torque(I, w, h, torque);
-        sprag_gyroscopic_slope(I, w, h, slope);
-    }
-    subtract3(c->pulled.solution.velocity[i] + 3, w, gain);
-    mul33(I, gain, balance);
-    add_scaled(balance, -h, torque, 3);
-    for (int k = 0; k < 3; k++) {
-        const double axis[3] = {k == 0, k == 1, k == 2};
-        double turned[3], spun[3], of_gain[3], of_slope[3], of_balance[3];
-        cross3(axis, gain, turned);
-        cross3(axis, w, spun);
-        cross3(axis, balance, of_balance);
-        mul33(I, turned, of_gain);
-        mul33(slope, spun, of_slope);
-        linearize_entry(c, i, k, i)[VELOCITY + k] += body->mass;
-        for (int j = 0; j < 3; j++) {
-            double *entry = linearize_entry(c, i, 3 + j, i);
-            entry[TURN + k] += of_gain[j] - of_balance[j] - h * of_slope[j];
-            entry[SPIN + k] += I[3 * j + k] + h * slope[3 * j + k];
-        }
-    }
-}
-
-// Adds the derivatives of a row by six states of the body on a side, from `first` on.
-static void add_slopes(component *c, int row, int by, const sprag_row_slopes *slopes, int first)
-{
-    const int *body = c->pulled.row[row].body;
-    double *to[2] = {NULL};
     for (int of = 0; of < 2 && body[of] >= 0; of++) {
-        to[of] = linearize_entry(c, body[of], 0, body[by]) + first;
+        for (int k = 0; k < 6; k++) {
+            linearize_entry(c, body[of], k, body[by])[state] -=
+                c->change[body[of]][k] / DISPLACEMENT;
+        }
+        memset(c->change[body[of]], 0, sizeof *c->change);
     }
-    double slip[6];
-    sprag_derivative_take_row(&c->derivative, row, slopes, to, STATES * (size_t)c->bodies, slip);
-    add_scaled(c->slip[row][by] + first, 1, slip, 6);
 }
 
-static void keep_ways(sprag_row_slopes *slopes)
+// Adds the derivatives of a joint's rows by the states of its bodies, as differences. false: a row
+// comes or goes.
+static bool differ_link(component *c, link *l, sprag_row_slopes (*slopes)[2])
 {
-    for (int i = 0; i < 12; i++) {
-        memset(slopes->jacobian[i / 6][i % 6] + TURN, 0, 3 * sizeof(double));
+    sprag_row row[ODE_ROWS_MAX];
+    const int *body = linearize_bodies_of(c, l);
+    memset(slopes, 0, (size_t)l->rows * sizeof *slopes);
+    for (int by = 0; by < 2 && body[by] >= 0; by++) {
+        set_velocities(c, body[by]);
     }
-    memset(slopes->bias + TURN, 0, 3 * sizeof(double));
-}
-
-// Adds the derivatives of the rows of a joint by the poses of its bodies; by ways alone, where
-// turns are displacements.
-static void add_link(component *c, const link *l)
-{
-    for (int i = l->row; i < l->row + l->rows; i++) {
-        for (int by = 0; by < 2 && c->pulled.row[i].body[by] >= 0; by++) {
-            sprag_row_slopes *slopes = &l->slopes[i - l->row][by];
-            if (c->is_tight) {
-                keep_ways(slopes);
+    bool good = find_velocity(c, l);
+    for (int by = 0; by < 2 && body[by] >= 0; by++) {
+        linearize_put_back(c->of[body[by]]);
+    }
+    const int states = l->has_velocity ? STATES : VELOCITY;
+    for (int i = 0; i < 2 * states && good && body[i / states] >= 0; i++) {
+        const int by = i / states, state = i % states;
+        double way[STATES] = {0};
+        way[state] = DISPLACEMENT;
+        linearize_displace(c->of[body[by]], way);
+        good = ask_link(c, l, row);
+        linearize_put_back(c->of[body[by]]);
+        for (int j = 0; j < l->rows && good; j++) {
+            const sprag_row *alone = &c->alone_row[l->row + j];
+            for (int k = 0; k < 12 && state < VELOCITY; k++) {
+                slopes[j][by].jacobian[k / 6][k % 6][state] =
+                    (row[j].jacobian[k / 6][k % 6] - alone->jacobian[k / 6][k % 6]) / DISPLACEMENT;
             }
-            add_slopes(c, i, by, slopes, POSITION);
+            row[j].bias += c->pulled.row[l->row + j].bias - alone->bias; // as the joint looks ahead
+            c->slip[l->row + j][by][state] += take_row(c, l->row + j, &row[j]) / DISPLACEMENT;
+        }
+        take_change(c, body, by, state);
+    }
+    return good;
+}
+
+// Adds the derivatives of the rows of joints by the states of their bodies.
+static const char *add_links(component *c)
+{
+    sprag_row_slopes(*slopes)[2] = SPRAG_TAKE_RAW(c->scratch, ODE_ROWS_MAX, *slopes);
+    for (int j = 0; j < c->links && !c->is_anew && slopes; j++) {
+        link *l = &c->link[j];
+        const bool known = sprag_ode_row_slopes(slopes, c->alone_row + l->row, l->rows, l->joint,
+                                                c->world->id, c->step);
+        if (known) {
+            linearize_add_rows(c, l, slopes);
+        } else if (!differ_link(c, l, slopes)) {
+            return comes_or_goes;
+        }
+        if (c->is_tight) {
+            linearize_turn_axes(c, l, slopes);
+            c->is_anew = !linearize_keeps_directions(slopes, l->rows);
         }
     }
+    return slopes ? NULL : linearize_not_pulled;
 }
 
 static void clear_columns(component *c)
@@ -462,17 +451,32 @@ static void clear_columns(component *c)
     }
 }
 
-static void add_known(component *c)
+// Adds what is known, and what a joint alone is asked for; nothing if the whole problem is to be
+// asked for anew. NULL, or the reason why there are no derivatives.
+static const char *add_known(component *c)
 {
-    const bool known = !c->is_tight || c->turning > 0;
-    for (int i = 0; i < c->bodies && !c->is_tight && !c->has_pushes; i++) {
-        add_body(c, i);
+    c->turneds = c->is_tight ? 3 * c->bodies : 0;
+    c->turned = SPRAG_TAKE(c->scratch, 2 * c->turneds + 6 * c->links, ode_turned_load);
+    for (int i = 0; i < c->turneds && c->turned; i++) {
+        c->turned[i].body = c->turned[i].by = i / 3;
+        c->turned[i].axis = i % 3;
     }
-    for (int j = 0; j < c->links && known; j++) {
-        if (c->link[j].slopes) {
-            add_link(c, &c->link[j]);
-        }
+    c->rate = c->is_tight ? SPRAG_TAKE(c->scratch, c->bodies, double[3][6]) : NULL;
+    clear_columns(c);
+    const char *why = c->scratch->failed ? linearize_not_pulled : add_links(c);
+    for (int i = 0; i < c->bodies && !c->is_anew && !why; i++) {
+        linearize_add_body(c, i);
     }
+    if (c->is_tight && !c->is_anew && !why) {
+        linearize_add_loads(c);
+    }
+    if (c->is_anew) {
+        clear_columns(c);
+        memset(c->slip, 0, (size_t)c->pulled.problem.rows * sizeof *c->slip);
+        c->has_velocities = false;
+        return ask_alone(c);
+    }
+    return why;
 }
 
 // The first of the bodies that what acts on one acts on all of: those that joints weld share the
@@ -504,16 +508,15 @@ const char *linearize_ask(component *c)
     if (c->is_tight) {
         join_parts(c);
     }
-    clear_columns(c);
+    why = why ? why : add_known(c);
     find_asked(c);
     const int colours = colour_bodies(c);
     why = why ? why : ask_velocities(c);
     for (int colour = 0; colour < colours && !why; colour++) {
         for (int state = 0; state < STATES && !why; state++) {
-            bool is_known = c->is_plain && state >= VELOCITY && !c->has_pushes;
-            why = is_known ? NULL : ask_state(c, colour, state);
+            const bool known = state >= VELOCITY && !c->has_velocities && !c->is_anew;
+            why = known ? NULL : ask_state(c, colour, state);
         }
     }
-    add_known(c);
     return why;
 }

@@ -31,8 +31,6 @@ typedef struct link {
     int body[2];       // of the component; -1: none
     int row, rows;     // of the problem
     bool has_velocity; // its rows depend on velocities
-    // Derivatives of its rows by the poses of its bodies; NULL: ODE is asked.
-    sprag_row_slopes (*slopes)[2];
 } link;
 
 // The bodies that joints and contacts connect.
@@ -53,15 +51,20 @@ typedef struct component {
     ode_problem pulled;
     sprag_derivative derivative;
     // of linearize_ask.c:
-    ode_problem near;       // the problem of displaced bodies; rows: if is_tight
+    ode_problem near;       // the problem of displaced bodies; rows: if is_anew
     sprag_body *alone_body; // as ODE gives them where nothing is displaced, before loads are known
     sprag_row *alone_row;
     bool is_tight;       // loads change bodies or rows
-    double turning;      // sprag_ode_share_of_turning; > 0: but for turns, loads are as they were
-    bool has_loads;      // now: the problem near gets loads
+    double turning;      // sprag_ode_share_of_turning; > 0: how loads follow turns is known
     bool has_pushes;     // a motor pushes at its stop: the forces on bodies depend on their joints
-    bool is_plain;       // velocities before the step act on their body alone
-    double (*change)[6]; // bodies, of the residual
+    bool is_anew;        // the whole problem is asked for anew, with its loads
+    bool has_velocities; // contacts or rows depend on the velocities before the step
+    bool is_plain;       // these act on their body alone, by its own inertia
+    // Loads by turns along each axis, of each body itself, then of bodies beside it.
+    ode_turned_load *turned;
+    int turneds;
+    double (*rate)[3][6]; // bodies, of w after the gyroscopic torque by turn and w; NULL: no loads
+    double (*change)[6];  // bodies, of the residual
     double (*slip)[2][STATES]; // rows, of J v - bias by the states of its bodies
     double *X; // 6 rows a body of 12 columns a body: minus the derivatives of the residual by the
                // states of neighbours; others are not set
@@ -104,6 +107,27 @@ void linearize_restore_contact(const contact *c);
 // Adds the change of the residual by the contacts of a colour, where they are now, and takes these
 // back. NULL, or the reason why there are no derivatives.
 const char *linearize_add_contacts(component *c, int colour);
+
+// ---- linearize_known.c
+
+// The bodies of a joint, in the order of its rows.
+static inline const int *linearize_bodies_of(const component *c, const link *l)
+{
+    return l->rows > 0 ? c->pulled.row[l->row].body : l->body;
+}
+
+// Each adds to X. Of a body's own momentum; sets its rate.
+void linearize_add_body(component *c, int body);
+// By the poses of a joint's bodies.
+void linearize_add_rows(component *c, const link *l, const sprag_row_slopes (*slopes)[2]);
+// By the inertia and targets of bodies under load, and by the looks ahead, where loads follow turns
+// alone.
+void linearize_add_loads(component *c);
+
+// Lists how loads turn with the axes of a joint's rows without linear parts.
+void linearize_turn_axes(component *c, const link *l, const sprag_row_slopes (*slopes)[2]);
+// Do the linear parts of a joint's rows keep their directions?
+bool linearize_keeps_directions(const sprag_row_slopes (*slopes)[2], int rows);
 
 // ---- linearize_ask.c
 

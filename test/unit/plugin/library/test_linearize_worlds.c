@@ -99,8 +99,51 @@ START_TEST(contact_under_load)
 }
 END_TEST
 
+static void join_links(const rig *s, int i, int type)
+{
+    dBodyID link = s->body[i], before = i > 0 ? s->body[i - 1] : NULL;
+    dJointID joint;
+    switch (type) {
+    case dJointTypeHinge:
+        joint = dJointCreateHinge(s->world, 0);
+        dJointAttach(joint, before, link);
+        dJointSetHingeAnchor(joint, 0.3 * i, 0, 2);
+        dJointSetHingeAxis(joint, 0.2, 1, 0.1);
+        dJointSetHingeParam(joint, dParamFMax, i == 2 ? 0.3 : 0);
+        return;
+    case dJointTypeUniversal:
+        joint = dJointCreateUniversal(s->world, 0);
+        dJointAttach(joint, before, link);
+        dJointSetUniversalAnchor(joint, 0.3 * i, 0, 2);
+        dJointSetUniversalAxis1(joint, 0.2, 1, 0.1);
+        dJointSetUniversalAxis2(joint, 0, -0.1, 1);
+        dJointSetUniversalParam(joint, dParamFMax2, 0.5);
+        return;
+    case dJointTypeHinge2:
+        joint = dJointCreateHinge2(s->world, 0);
+        dJointAttach(joint, before, link);
+        dJointSetHinge2Anchor(joint, 0.3 * i, 0, 2);
+        dJointSetHinge2Axes(joint, (const dVector3){0, 0.1, 1}, (const dVector3){0.3, 1, 0});
+        dJointSetHinge2Param(joint, dParamFMax2, 0.5);
+        return;
+    case dJointTypeAMotor:
+        joint = dJointCreateAMotor(s->world, 0);
+        dJointAttach(joint, before, link);
+        dJointSetAMotorNumAxes(joint, 1);
+        dJointSetAMotorAxis(joint, 0, 1, 0.3, 1, 0.2);
+        dJointSetAMotorParam(joint, dParamFMax, 0.4);
+        // fall through
+    default:
+        joint = dJointCreateBall(s->world, 0);
+        dJointAttach(joint, before, link);
+        dJointSetBallAnchor(joint, 0.3 * i, 0, 2);
+    }
+}
+
 // Thin links that swing from the world with a load at their end: where they are leaves the loads as
-// they are, how they are turned does not.
+// they are, how they are turned does not. Every other joint is a hinge.
+static int swing_type;
+
 static rig swing_thin_chain(void)
 {
     enum { LINKS = 5 };
@@ -109,20 +152,10 @@ static rig swing_thin_chain(void)
     dMassSetBoxTotal(&mass, 1, 0.3, 0.02, 0.02);
     for (int i = 0; i < LINKS; i++) {
         dBodyID link = add_box(&s, false, 5, 0.3 * i + 0.15, 0, 2);
-        dJointID joint;
         if (i < LINKS - 1) {
             dBodySetMass(link, &mass);
         }
-        if (i % 2) {
-            joint = dJointCreateBall(s.world, 0);
-            dJointAttach(joint, s.body[i - 1], link);
-            dJointSetBallAnchor(joint, 0.3 * i, 0, 2);
-        } else {
-            joint = dJointCreateHinge(s.world, 0);
-            dJointAttach(joint, i ? s.body[i - 1] : NULL, link);
-            dJointSetHingeAnchor(joint, 0.3 * i, 0, 2);
-            dJointSetHingeAxis(joint, 0.2, 1, 0.1);
-        }
+        join_links(&s, i, i % 2 ? swing_type : dJointTypeHinge);
         set_motion(link, 0, 0, -0.3 * (0.3 * i + 0.15), 0.1 * i, 0.3, 0.2);
     }
     run(&s, 10);
@@ -132,6 +165,8 @@ static rig swing_thin_chain(void)
 
 START_TEST(swing_under_load)
 {
+    swing_type = (const int[]){dJointTypeBall, dJointTypeUniversal, dJointTypeHinge,
+                               dJointTypeAMotor, dJointTypeHinge2}[_i];
     rig s = swing_thin_chain();
     compare_with_differences(&s, 1e-5);
     close_rig(&s);
@@ -139,8 +174,9 @@ START_TEST(swing_under_load)
 END_TEST
 
 // A thin body off its place on a joint whose rows span planes: its load is by the force of each
-// row.
+// row. The other body is free, or on a point of the world.
 static int loaded_type;
+static bool is_tied;
 
 static rig hold_off_place(void)
 {
@@ -150,6 +186,11 @@ static rig hold_off_place(void)
     dMassSetBoxTotal(&mass, 1, 0.3, 0.02, 0.02);
     dBodySetMass(b, &mass);
     add_joint(&s, loaded_type, b, a);
+    if (is_tied) {
+        dJointID joint = dJointCreateBall(s.world, 0);
+        dJointAttach(joint, a, NULL);
+        dJointSetBallAnchor(joint, 0.4, 0.2, 2.1);
+    }
     dBodySetPosition(b, -0.13, 0.36, 2.02);
     dBodySetQuaternion(b, (const dQuaternion){1, 0.08, -0.05, 0.06});
     set_motion(a, 0.3, -0.5, 0.3, 0.7, -0.4, 0.9);
@@ -160,7 +201,8 @@ static rig hold_off_place(void)
 
 START_TEST(loads_of_rows_in_a_plane)
 {
-    loaded_type = (const int[]){dJointTypeHinge, dJointTypeSlider, dJointTypeHinge2}[_i];
+    loaded_type = (const int[]){dJointTypeHinge, dJointTypeSlider, dJointTypeHinge2}[_i % 3];
+    is_tied = _i / 3;
     rig s = hold_off_place();
     compare_with_differences(&s, 1e-5);
     close_rig(&s);
@@ -206,8 +248,8 @@ static Suite *worlds_suite(void)
 {
     Suite *suite = suite_create("linearize_worlds");
     ADD_TESTS(suite, "worlds", {joints_in_a_row, 14}, {friction_without_bound, 4},
-              {distance_under_load, 1}, {contact_under_load, 1}, {swing_under_load, 1},
-              {loads_of_rows_in_a_plane, 3}, {joints_without_rows, 2},
+              {distance_under_load, 1}, {contact_under_load, 1}, {swing_under_load, 5},
+              {loads_of_rows_in_a_plane, 6}, {joints_without_rows, 2},
               {steps_of_another_problem, 1});
     return suite;
 }
