@@ -13,6 +13,8 @@
 #include "vectors.h"
 #include "vectors6.h"
 
+typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
+
 // ---- the matrices
 
 // ODE turns a body by the quaternion (1, u) / |(1, u)|, u = h w / 2: by R / (1 + u^2). A turn
@@ -33,102 +35,57 @@ static void find_turn(const component *c, int body, double R[9], double of_chang
     }
 }
 
-// Six numbers of a row of a matrix.
-static inline void write6(double *to, double scale, const double *x)
+// Numbers of a row of A and B: by states, then by forces. They are those of the solution of a body
+// by the states of another.
+typedef struct matrix_row {
+    eight first;
+    sprag_four next, force;
+    sprag_two last;
+} matrix_row;
+
+// s += f x
+static inline __attribute__((always_inline)) void add_row(matrix_row *s, double f, const double *x)
 {
-    vector6 s = {{0}, {0}};
-    add6(&s, scale, x);
-    store6(to, &s);
+    s->first += f * *(const eight *)x;
+    s->next += f * *(const sprag_four *)(x + 8);
+    s->force += f * *(const sprag_four *)(x + SPRAG_INVERSE);
+    s->last += f * *(const sprag_two *)(x + SPRAG_INVERSE + 4);
 }
 
-// The columns of the panel, 6 by states or forces of a body, to a matrix.
+static inline __attribute__((always_inline)) void write_row(double *A, double *B, double step,
+                                                            const matrix_row *s)
+{
+    *(eight *)A = s->first;
+    *(sprag_four *)(A + 8) = s->next;
+    *(sprag_four *)B = step * s->force; // dv by forces needs -h of the residual's
+    *(sprag_two *)(B + 4) = step * s->last;
+}
+
+// The rows of a body.
 SPRAG_VECTORS
-static void write_columns(const component *c, int body, const double (*turn)[9], int width,
-                          double *to)
+static void write_rows(const component *c, int body, const double turn[9], const sprag_columns *v,
+                       double *A, double *B)
 {
-    const size_t columns = (size_t)(width * c->user_bodies);
-    to += width * c->of[body]->of_user;
-    for (int i = 0; i < c->bodies; i++) {
-        const double(*dv)[SPRAG_PANEL] = sprag_derivative_rows(&c->derivative, i);
-        double *at = to + (size_t)(STATES * c->of[i]->of_user) * columns;
-        for (int k = 0; k < 3; k++, at += columns) {
-            const double *of = turn[i] + 3 * k;
-            vector6 turns = {{0}, {0}};
-            for (int j = 0; j < 3; j++) {
-                add6(&turns, of[j], dv[3 + j]);
+    const size_t states = (size_t)(STATES * c->user_bodies), forces = states / 2;
+    A += (size_t)(STATES * c->of[body]->of_user) * states;
+    B += (size_t)(STATES * c->of[body]->of_user) * forces;
+    for (int j = 0; j < c->bodies; j++) {
+        const double(*dv)[SPRAG_COLUMNS] = v[body * c->bodies + j];
+        double *a = A + STATES * c->of[j]->of_user, *b = B + FORCES * c->of[j]->of_user;
+        for (int k = 0; k < 3; k++, a += states, b += forces) {
+            const matrix_row none = {{0}, {0}, {0}, {0}};
+            matrix_row way = none, turned = none, velocity = none, spin = none;
+            add_row(&way, c->step, dv[k]);
+            add_row(&velocity, 1, dv[k]);
+            add_row(&spin, 1, dv[3 + k]);
+            for (int i = 0; i < 3; i++) {
+                add_row(&turned, turn[3 * k + i], dv[3 + i]);
             }
-            write6(at, c->step, dv[k]);
-            store6(at + TURN * columns, &turns);
-            write6(at + VELOCITY * columns, 1, dv[k]);
-            write6(at + SPIN * columns, 1, dv[3 + k]);
+            write_row(a, b, c->step, &way);
+            write_row(a + TURN * states, b + TURN * forces, c->step, &turned);
+            write_row(a + VELOCITY * states, b + VELOCITY * forces, c->step, &velocity);
+            write_row(a + SPIN * states, b + SPIN * forces, c->step, &spin);
         }
-    }
-}
-
-static void clear_panel(component *c)
-{
-    const sprag_derivative *d = &c->derivative;
-    memset(d->panel, 0, (size_t)d->system.size * sizeof *d->panel);
-}
-
-// Derivatives of the slips of all rows by 6 states of a body.
-static void find_slips(component *c, int body, int first, double (*slip)[SPRAG_PANEL])
-{
-    memset(slip, 0, (size_t)c->pulled.problem.rows * sizeof *slip);
-    for (int i = 0; i < c->pulled.problem.rows; i++) {
-        for (int side = 0; side < 2; side++) {
-            if (c->pulled.row[i].body[side] == body) {
-                memcpy(slip[i], c->slip[i][side] + first, sizeof slip[i]);
-            }
-        }
-    }
-}
-
-// Solves for 6 states of a body, from `first` on.
-static void solve_states(component *c, int body, int first, double (*slip)[SPRAG_PANEL])
-{
-    clear_panel(c);
-    for (int i = 0; i < c->bodies; i++) {
-        double(*to)[SPRAG_PANEL] = sprag_derivative_rows(&c->derivative, i);
-        for (int k = 0; k < 6 && c->adjacent[body * c->bodies + i]; k++) {
-            memcpy(to[k], linearize_entry(c, i, k, body) + first, 6 * sizeof **to);
-        }
-    }
-    if (c->derivative.soft) {
-        find_slips(c, body, first, slip);
-    }
-    sprag_derivative_solve(&c->derivative, slip);
-}
-
-// dv by forces needs -h of the residual's.
-static void solve_forces(component *c, int body)
-{
-    clear_panel(c);
-    for (int k = 0; k < FORCES; k++) {
-        sprag_derivative_rows(&c->derivative, body)[k][k] = c->step;
-    }
-    sprag_derivative_solve(&c->derivative, NULL);
-}
-
-// Velocities that act on their body alone act by its momentum, as forces do: the panel of forces
-// becomes that of velocities.
-SPRAG_VECTORS
-static void follow_forces(component *c, int body)
-{
-    double by[6][6] = {{0}};
-    for (int k = 0; k < 3; k++) {
-        by[k][k] = c->pulled.body[body].mass / c->step;
-        for (int j = 0; j < 3; j++) {
-            by[3 + k][3 + j] = linearize_entry(c, body, 3 + k, body)[SPIN + j] / c->step;
-        }
-    }
-    for (int i = 0; i < c->derivative.system.size; i++) {
-        double *row = c->derivative.panel[i];
-        vector6 sum = {{0}, {0}};
-        for (int k = 0; k < 6; k++) {
-            add6(&sum, row[k], by[k]);
-        }
-        store6(row, &sum);
     }
 }
 
@@ -144,35 +101,23 @@ static void clear_rows(const component *c, double *matrix, int width)
 
 static const char *write_matrices(component *c, double *A, double *B)
 {
-    double(*turn)[9] = SPRAG_TAKE_RAW(c->scratch, c->bodies, double[9]),
-    (*R)[9] = SPRAG_TAKE_RAW(c->scratch, c->bodies, double[9]),
-    (*slip)[SPRAG_PANEL] = SPRAG_TAKE_RAW(c->scratch, c->pulled.problem.rows, double[SPRAG_PANEL]);
-    if (c->scratch->failed) {
+    const int width = STATES * c->user_bodies;
+    sprag_columns *v = SPRAG_TAKE_RAW(c->scratch, c->bodies * c->bodies, sprag_columns);
+    if (!v || sprag_derivative_solve(&c->derivative, (const sprag_columns *const *)c->X, c->slip, v,
+                                     c->scratch) != SPRAG_OK) {
         return "no memory";
-    }
-    for (int i = 0; i < c->bodies; i++) {
-        find_turn(c, i, R[i], turn[i]);
     }
     clear_rows(c, A, STATES);
     clear_rows(c, B, FORCES);
     for (int i = 0; i < c->bodies; i++) {
-        solve_states(c, i, POSITION, slip);
-        write_columns(c, i, turn, STATES, A);
-        if (!c->is_plain) {
-            solve_states(c, i, VELOCITY, slip);
-            write_columns(c, i, turn, STATES, A + VELOCITY);
-        }
-        solve_forces(c, i);
-        write_columns(c, i, turn, FORCES, B);
-        if (c->is_plain) {
-            follow_forces(c, i);
-            write_columns(c, i, turn, STATES, A + VELOCITY);
-        }
-        const int width = STATES * c->user_bodies, own = STATES * c->of[i]->of_user;
+        const int own = STATES * c->of[i]->of_user;
+        double R[9], turn[9];
+        find_turn(c, i, R, turn);
+        write_rows(c, i, turn, v, A, B);
         for (int k = 0; k < 3; k++) {
             double *row = A + (size_t)(own + k) * (size_t)width + own;
             row[k] += 1;
-            add_scaled(row + TURN * width + TURN, 1, R[i] + 3 * k, 3);
+            add_scaled(row + TURN * width + TURN, 1, R + 3 * k, 3);
         }
     }
     return NULL;
@@ -190,7 +135,7 @@ static const char *differentiate(component *c, double *A, double *B)
             return "a body turns at its greatest angular speed";
         }
     }
-    c->X = SPRAG_TAKE_RAW(c->scratch, 6 * STATES * (size_t)c->bodies * (size_t)c->bodies, double);
+    c->X = SPRAG_TAKE_RAW(c->scratch, c->bodies * c->bodies, *c->X);
     c->slip = SPRAG_TAKE(c->scratch, c->pulled.problem.rows, *c->slip);
     if (c->scratch->failed || !sprag_ode_index_bodies(&c->index, c->body, c->bodies, c->scratch)) {
         return "no memory";

@@ -365,7 +365,6 @@ static const char *ask_velocities(component *c)
         linearize_put_back(c->of[i]);
         sprag_ode_set_accumulators(c->body[i], c->pulled.force[i]);
     }
-    c->is_plain = !c->has_velocities && !c->is_tight && !c->is_anew;
     return why;
 }
 
@@ -422,19 +421,26 @@ static bool differ_link(component *c, link *l, sprag_row_slopes (*slopes)[2])
 // Adds the derivatives of the rows of joints by the states of their bodies.
 static const char *add_links(component *c)
 {
+    const ode_loaded_joint *loaded = c->pulled.loaded; // those with rows
     sprag_row_slopes(*slopes)[2] = SPRAG_TAKE_RAW(c->scratch, ODE_ROWS_MAX, *slopes);
     for (int j = 0; j < c->links && !c->is_anew && slopes; j++) {
         link *l = &c->link[j];
         const bool known = sprag_ode_row_slopes(slopes, c->alone_row + l->row, l->rows, l->joint,
                                                 c->world->id, c->step);
-        if (known) {
-            linearize_add_rows(c, l, slopes);
-        } else if (!differ_link(c, l, slopes)) {
+        if (!known && !differ_link(c, l, slopes)) {
             return comes_or_goes;
         }
-        if (c->is_tight) {
+        const ode_loaded_joint *joint = NULL;
+        if (c->is_tight && l->rows > 0) {
+            joint = loaded++;
             linearize_turn_axes(c, l, slopes);
-            c->is_anew = !linearize_keeps_directions(slopes, l->rows);
+            c->is_anew = !linearize_keeps_directions(slopes, joint->rows);
+        }
+        if (!known) { // the rest of it
+            memset(slopes, 0, (size_t)l->rows * sizeof *slopes);
+        }
+        if (known || joint) {
+            linearize_add_rows(c, l, joint, slopes);
         }
     }
     return slopes ? NULL : linearize_not_pulled;
@@ -442,13 +448,22 @@ static const char *add_links(component *c)
 
 static void clear_columns(component *c)
 {
-    for (int i = 0; i < c->bodies; i++) {
-        for (int by = 0; by < c->bodies; by++) {
-            for (int k = 0; k < 6 && c->adjacent[by * c->bodies + i]; k++) {
-                memset(linearize_entry(c, i, k, by), 0, STATES * sizeof *c->X);
-            }
+    for (int i = 0; i < c->bodies * c->bodies; i++) {
+        const int body = i % c->bodies;
+        memset(c->X[i], 0, c->X[i] ? sizeof **c->X : 0);
+        for (int k = 0; k < 6 && i / c->bodies == body; k++) {
+            (*c->X[i])[k][SPRAG_INVERSE + k] = 1;
         }
     }
+}
+
+// false: no memory.
+static bool take_columns(component *c)
+{
+    for (int i = 0; i < c->bodies * c->bodies; i++) {
+        c->X[i] = c->adjacent[i] ? SPRAG_TAKE_RAW(c->scratch, 1, sprag_columns) : NULL;
+    }
+    return !c->scratch->failed;
 }
 
 // Adds what is known, and what a joint alone is asked for; nothing if the whole problem is to be
@@ -462,11 +477,14 @@ static const char *add_known(component *c)
         c->turned[i].axis = i % 3;
     }
     c->rate = c->is_tight ? SPRAG_TAKE(c->scratch, c->bodies, double[3][6]) : NULL;
+    if (!take_columns(c)) {
+        return linearize_not_pulled;
+    }
     clear_columns(c);
-    const char *why = c->scratch->failed ? linearize_not_pulled : add_links(c);
-    for (int i = 0; i < c->bodies && !c->is_anew && !why; i++) {
+    for (int i = 0; i < c->bodies && !c->is_anew; i++) {
         linearize_add_body(c, i);
     }
+    const char *why = add_links(c);
     if (c->is_tight && !c->is_anew && !why) {
         linearize_add_loads(c);
     }

@@ -52,25 +52,52 @@ void linearize_add_body(component *c, int i)
     }
 }
 
-// Adds the derivatives of a row by six states of the body on a side, from `first` on.
-static void add_slopes(component *c, int row, int by, const sprag_row_slopes *slopes, int first)
+// ---- joints
+
+// Adds what a vector by the angular velocities w of a body is by its turn and those before the
+// step.
+static void add_rate(const component *c, int body, const double by[3], double *turn, double *spin)
 {
-    const int *body = c->pulled.row[row].body;
-    double *to[2] = {NULL};
-    for (int of = 0; of < 2 && body[of] >= 0; of++) {
-        to[of] = linearize_entry(c, body[of], 0, body[by]) + first;
+    for (int k = 0; k < 3; k++) {
+        add_scaled(turn, by[k], c->rate[body][k], 3);
+        add_scaled(spin, by[k], c->rate[body][k] + 3, 3);
     }
-    double slip[6];
-    sprag_derivative_take_row(&c->derivative, row, slopes, to, STATES * (size_t)c->bodies, slip);
-    add_scaled(c->slip[row][by] + first, 1, slip, 6);
 }
 
-void linearize_add_rows(component *c, const link *l, const sprag_row_slopes (*slopes)[2])
+// Adds how a joint looks ahead to the slopes of its rows; `more`, by velocities. Returns the number
+// of these rows, which are the first ones.
+static int look_ahead(const component *c, const ode_loaded_joint *joint,
+                      sprag_row_slopes (*slopes)[2], double (*more)[2][6])
 {
-    const int *body = linearize_bodies_of(c, l);
+    double ahead[3][2][6];
+    const int rows = sprag_ode_ahead_slopes(&c->pulled, joint, c->turning, ahead);
+    memset(more, 0, (size_t)rows * sizeof *more);
+    for (int i = 0; i < rows; i++) {
+        const int *body = joint->row[i].body;
+        for (int by = 0; by < 2 && body[by] >= 0; by++) {
+            add_scaled(slopes[i][by].bias + TURN, 1, ahead[i][by], 3);
+            add_rate(c, body[by], ahead[i][by] + 3, slopes[i][by].bias + TURN, more[i][by] + TURN);
+        }
+    }
+    return rows;
+}
+
+void linearize_add_rows(component *c, const link *l, const ode_loaded_joint *joint,
+                        sprag_row_slopes (*slopes)[2])
+{
+    double more[3][2][6];
+    const int *body = linearize_bodies_of(c, l),
+              ahead = joint ? look_ahead(c, joint, slopes, more) : 0;
     for (int i = 0; i < 2 * l->rows; i++) {
-        if (body[i % 2] >= 0) {
-            add_slopes(c, l->row + i / 2, i % 2, &slopes[i / 2][i % 2], POSITION);
+        const int row = i / 2, by = i % 2;
+        sprag_columns *to[2] = {NULL};
+        for (int of = 0; of < 2 && body[of] >= 0 && body[by] >= 0; of++) {
+            to[of] = linearize_block(c, body[of], body[by]);
+        }
+        if (body[by] >= 0) {
+            sprag_derivative_take_row(&c->derivative, l->row + row, &slopes[row][by],
+                                      row < ahead ? more[row][by] : NULL, to,
+                                      c->slip[l->row + row][by]);
         }
     }
 }
@@ -81,19 +108,22 @@ void linearize_add_rows(component *c, const link *l, const sprag_row_slopes (*sl
 void linearize_turn_axes(component *c, const link *l, const sprag_row_slopes (*slopes)[2])
 {
     const int *body = linearize_bodies_of(c, l);
-    for (int i = 0; i < 12; i++) {
-        const int by = i / 6, of = i / 3 % 2, k = i % 3;
-        double torque[3] = {0};
-        for (int j = l->row; j < l->row + l->rows; j++) {
-            for (int e = 0; e < 3 && sprag_ode_turns(&c->alone_row[j]); e++) {
-                torque[e] += c->pulled.row[j].guess *
-                             slopes[j - l->row][by].jacobian[of][TURN + e][TURN + k];
+    for (int i = 0; i < 4; i++) {
+        const int by = i / 2, of = i % 2;
+        double torque[3][3] = {{0}}; // by axis
+        for (int j = 0; j < l->rows && body[by] >= 0 && body[of] >= 0; j++) {
+            const double(*J)[6] = slopes[j][by].jacobian[of] + TURN;
+            const double force = c->pulled.row[l->row + j].guess;
+            for (int k = 0; k < 9 && sprag_ode_turns(&c->alone_row[l->row + j]); k++) {
+                torque[k % 3][k / 3] += force * J[k / 3][TURN + k % 3];
             }
         }
-        if (body[by] >= 0 && body[of] >= 0 && norm3(torque) > 0) {
-            ode_turned_load *to = &c->turned[by == of ? 3 * body[of] + k : c->turneds++];
-            to->body = body[of], to->by = body[by], to->axis = k;
-            add_scaled(to->torque, 1, torque, 3);
+        for (int k = 0; k < 3; k++) {
+            if (dot3(torque[k], torque[k]) > 0) {
+                ode_turned_load *to = &c->turned[by == of ? 3 * body[of] + k : c->turneds++];
+                to->body = body[of], to->by = body[by], to->axis = k;
+                add_scaled(to->torque, 1, torque[k], 3);
+            }
         }
     }
 }
@@ -108,34 +138,9 @@ bool linearize_keeps_directions(const sprag_row_slopes (*slopes)[2], int rows)
     return all;
 }
 
-// Adds what a vector by the angular velocities w of a body is by its turn and those before the
-// step.
-static void add_rate(const component *c, int body, const double by[3], double *turn, double *spin)
-{
-    for (int k = 0; k < 3; k++) {
-        add_scaled(turn, by[k], c->rate[body][k], 3);
-        add_scaled(spin, by[k], c->rate[body][k] + 3, 3);
-    }
-}
-
-// Adds the derivatives of the looks ahead, and of the pull A (v - kept w) on bodies under load.
+// Adds the derivatives of the pull A (v - kept w) on bodies under load.
 void linearize_add_loads(component *c)
 {
-    for (int j = 0; j < c->pulled.loadeds; j++) {
-        double ahead[3][2][6];
-        const ode_loaded_joint *joint = &c->pulled.loaded[j];
-        const int rows = sprag_ode_ahead_slopes(&c->pulled, joint, c->turning, ahead);
-        for (int i = 0; i < rows; i++) {
-            const int *body = joint->row[i].body;
-            for (int by = 0; by < 2 && body[by] >= 0; by++) {
-                sprag_row_slopes turn = {.bias = {0}}, spin = {.bias = {0}};
-                memcpy(turn.bias + 3, ahead[i][by], 3 * sizeof(double));
-                add_rate(c, body[by], ahead[i][by] + 3, turn.bias + 3, spin.bias + 3);
-                add_slopes(c, joint->first + i, by, &turn, POSITION);
-                add_slopes(c, joint->first + i, by, &spin, VELOCITY);
-            }
-        }
-    }
     for (int i = 0; i < c->pulled.stiffened_bodies; i++) {
         const ode_stiffened_body *of = &c->pulled.stiffened_body[i];
         for (int k = 0; k < 3; k++) {

@@ -59,15 +59,14 @@ typedef struct component {
     bool has_pushes;     // a motor pushes at its stop: the forces on bodies depend on their joints
     bool is_anew;        // the whole problem is asked for anew, with its loads
     bool has_velocities; // contacts or rows depend on the velocities before the step
-    bool is_plain;       // these act on their body alone, by its own inertia
     // Loads by turns along each axis, of each body itself, then of bodies beside it.
     ode_turned_load *turned;
     int turneds;
     double (*rate)[3][6]; // bodies, of w after the gyroscopic torque by turn and w; NULL: no loads
     double (*change)[6];  // bodies, of the residual
     double (*slip)[2][STATES]; // rows, of J v - bias by the states of its bodies
-    double *X; // 6 rows a body of 12 columns a body: minus the derivatives of the residual by the
-               // states of neighbours; others are not set
+    sprag_columns **X; // as sprag_derivative_solve() has it: minus the derivatives of the residual
+                       // by the states of a body, then its inverse's
     // of displaced contacts:
     sprag_contact *near_contact;
     dJointID *near_joint;
@@ -77,10 +76,15 @@ typedef struct component {
     int *contact_body_of, *number_of; // which of the problem's; of the problem's, or -1
 } component;
 
-// The block of X of a body's residual by the states of another.
+// The residual of a body by the states of another.
+static inline sprag_columns *linearize_block(const component *c, int body, int other)
+{
+    return c->X[other * c->bodies + body];
+}
+
 static inline double *linearize_entry(const component *c, int body, int k, int other)
 {
-    return c->X + ((size_t)(6 * body + k) * (size_t)c->bodies + (size_t)other) * STATES;
+    return (*linearize_block(c, body, other))[k];
 }
 
 // ---- linearize_solve.c
@@ -118,10 +122,11 @@ static inline const int *linearize_bodies_of(const component *c, const link *l)
 
 // Each adds to X. Of a body's own momentum; sets its rate.
 void linearize_add_body(component *c, int body);
-// By the poses of a joint's bodies.
-void linearize_add_rows(component *c, const link *l, const sprag_row_slopes (*slopes)[2]);
-// By the inertia and targets of bodies under load, and by the looks ahead, where loads follow turns
-// alone.
+// By the states of a joint's bodies, with its look ahead, which is added to the slopes. joint:
+// NULL: it does not.
+void linearize_add_rows(component *c, const link *l, const ode_loaded_joint *joint,
+                        sprag_row_slopes (*slopes)[2]);
+// By the inertia and targets of bodies under load, where loads follow turns alone.
 void linearize_add_loads(component *c);
 
 // Lists how loads turn with the axes of a joint's rows without linear parts.

@@ -72,11 +72,4 @@ double sprag_blocks_orientation(const sprag_blocks *blocks);
 // x (6 n, caller's numbering): right-hand side on entry, solution on return.
 void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x);
 
-// Right-hand sides that sprag_blocks_solve_panel solves at once.
-enum { SPRAG_PANEL = 8 };
-
-// x (6 n rows of SPRAG_PANEL, rows in the order of elimination): right-hand sides of a general
-// matrix on entry, solutions on return. first: the right-hand sides are 0 at the places before it.
-void sprag_blocks_solve_panel(const sprag_blocks *blocks, int first, double *x);
-
 #endif

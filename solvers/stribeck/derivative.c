@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "forces.h"
+#include "lanes.h"
 #include "laws.h"
 #include "linalg.h"
 #include "newton.h"
 #include "stribeck_constants.h"
-#include "vectors.h"
 #include "vectors6.h"
 
 static bool is_fixed(const sprag_derivative *d, int body)
@@ -43,7 +43,6 @@ sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *pro
         return result;
     }
     d->velocity = SPRAG_TAKE(scratch, system->size, double);
-    d->panel = SPRAG_TAKE_RAW(scratch, system->size, double[SPRAG_PANEL]);
     d->slip = SPRAG_TAKE_RAW(scratch, system->points, double[6]);
     d->slope = SPRAG_TAKE(scratch, system->points, double[6][6]);
     double *dv = SPRAG_TAKE_RAW(scratch, system->size, double);
@@ -63,10 +62,7 @@ sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *pro
     if (result == SPRAG_OK) { // as in a step
         sprag_newton_state state = {.v = d->velocity, .dv = dv};
         result = sprag_newton_harden_rows(system, options->tolerance, d->stiction, &state, &stats);
-        if (result == SPRAG_OK && state.hardened) {
-            d->soft = SPRAG_TAKE_RAW(scratch, system->size, double[SPRAG_PANEL]);
-            result = d->soft ? SPRAG_OK : SPRAG_NO_MEMORY;
-        }
+        d->hardened = state.hardened;
     }
     sprag_assemble_solution(system, problem, d->node_of, d->velocity, solution);
     return result;
@@ -138,36 +134,48 @@ double sprag_derivative_add_row(const sprag_derivative *d, int row, const sprag_
 
 SPRAG_VECTORS
 static void take_row(const sprag_derivative *d, int row, const sprag_row_slopes *slopes,
-                     double *const to[2], size_t columns, double slip[6])
+                     const double *more, sprag_columns *const to[2], double slip[SPRAG_INVERSE])
 {
     const sprag_equation *equation = &d->system.equation[row];
     const sprag_row_stencil *stencil = &((const sprag_space6 *)d->system.chart)->equation[row];
     const double impulse = d->system.row_impulse[row];
-    const bool yields = sprag_equation_yields(equation, d->system.rate[row]);
-    vector6 turned = {{0}, {0}};
-    subtract6(&turned, 1, slopes->bias);
+    const double gain =
+        sprag_equation_yields(equation, d->system.rate[row]) ? 1 / equation->yield : 0;
+    double turned[6];
+    vector6 sum = {{0}, {0}};
+    subtract6(&sum, 1, slopes->bias);
     for (int side = 0; side < 2; side++) {
         for (int k = 0; k < 6 && to[side]; k++) {
-            add6(&turned, d->velocity[6 * stencil->node[side] + k], slopes->jacobian[side][k]);
+            add6(&sum, d->velocity[6 * stencil->node[side] + k], slopes->jacobian[side][k]);
         }
     }
-    store6(slip, &turned);
+    store6(turned, &sum);
+    add_scaled(slip, 1, turned, 6);
     for (int side = 0; side < 2; side++) {
         for (int k = 0; k < 6 && to[side]; k++) {
-            const double loss = yields ? stencil->jacobian[side][0][k] / equation->yield : 0;
-            vector6 sum;
-            load6(&sum, to[side] + (size_t)k * columns);
+            const double loss = gain * stencil->jacobian[side][0][k];
+            double *entry = (*to[side])[k];
+            load6(&sum, entry);
             add6(&sum, impulse, slopes->jacobian[side][k]);
-            subtract6(&sum, loss, slip);
-            store6(to[side] + (size_t)k * columns, &sum);
+            subtract6(&sum, loss, turned);
+            store6(entry, &sum);
+            if (more) {
+                load6(&sum, entry + 6);
+                add6(&sum, loss, more);
+                store6(entry + 6, &sum);
+            }
         }
+    }
+    if (more) {
+        add_scaled(slip + 6, -1, more, 6);
     }
 }
 
 void sprag_derivative_take_row(const sprag_derivative *d, int row, const sprag_row_slopes *slopes,
-                               double *const to[2], size_t columns, double slip[6])
+                               const double *more, sprag_columns *const to[2],
+                               double slip[SPRAG_INVERSE])
 {
-    take_row(d, row, slopes, to, columns, slip);
+    take_row(d, row, slopes, more, to, slip);
 }
 
 // The part of a contact's change of impulse that is not by J and M.
@@ -232,70 +240,307 @@ sprag_result sprag_derivative_add_contacts(const sprag_derivative *d, const spra
     return SPRAG_OK;
 }
 
-double (*sprag_derivative_rows(const sprag_derivative *d, int body))[SPRAG_PANEL]
+// ---- columns
+
+typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
+typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+
+// A row of right-hand sides.
+typedef struct columns_row {
+    eight a, b;
+    two c;
+} columns_row;
+
+INLINE void load_row(columns_row *s, const double *x)
 {
-    const sprag_blocks *blocks = &((const sprag_space6 *)d->system.chart)->blocks;
-    return is_fixed(d, body) ? NULL : d->panel + 6 * blocks->rank[d->node_of[body]];
+    s->a = *(const eight *)x, s->b = *(const eight *)(x + 8), s->c = *(const two *)(x + 16);
 }
 
-static void solve_panel(const sprag_derivative *d)
+INLINE void store_row(double *x, const columns_row *s)
 {
-    const sprag_blocks *blocks = &((const sprag_space6 *)d->system.chart)->blocks;
-    static const double zero[6][SPRAG_PANEL];
-    int first = 0;
-    while (first < blocks->n && memcmp(d->panel + 6 * first, zero, sizeof zero) == 0) {
-        first++;
+    *(eight *)x = s->a, *(eight *)(x + 8) = s->b, *(two *)(x + 16) = s->c;
+}
+
+// s -= f x
+INLINE void subtract_row(columns_row *s, double f, const double *x)
+{
+    s->a -= f * *(const eight *)x;
+    s->b -= f * *(const eight *)(x + 8);
+    s->c -= f * *(const two *)(x + 16);
+}
+
+// C = from - A B; A has its entries `across` and `down` apart.
+INLINE void subtract_block(sprag_columns C, const double (*from)[SPRAG_COLUMNS], const double *A,
+                           int down, int across, const double (*B)[SPRAG_COLUMNS])
+{
+    for (int i = 0; i < 6; i += 2) { // two at once: B is loaded half as often
+        columns_row s = {{0}, {0}, {0}}, t = s;
+        if (from) {
+            load_row(&s, from[i]);
+            load_row(&t, from[i + 1]);
+        }
+        for (int j = 0; j < 6; j++) {
+            subtract_row(&s, A[i * down + j * across], B[j]);
+            subtract_row(&t, A[(i + 1) * down + j * across], B[j]);
+        }
+        store_row(C[i], &s);
+        store_row(C[i + 1], &t);
     }
-    sprag_blocks_solve_panel(blocks, first, d->panel[0]);
 }
 
-// The impulses that the excess yield takes, as a right-hand side: J' excess / yield^2 d(J v - bias)
+// X = D^-1 X, with the factors of a pivot block.
+INLINE void divide_block(const double *D, const int *pivot, sprag_columns X)
+{
+    for (int k = 0; k < 6; k++) {
+        columns_row a, b;
+        load_row(&a, X[k]);
+        load_row(&b, X[pivot[k]]);
+        store_row(X[k], &b);
+        store_row(X[pivot[k]], &a);
+    }
+    for (int i = 0; i < 12; i++) { // forward, then back
+        const int k = i < 6 ? i : 11 - i, first = i < 6 ? 0 : k + 1, end = i < 6 ? k : 6;
+        columns_row s;
+        load_row(&s, X[k]);
+        for (int j = first; j < end; j++) {
+            subtract_row(&s, D[6 * k + j], X[j]);
+        }
+        if (i >= 6) {
+            const double f = D[7 * k];
+            s.a *= f, s.b *= f, s.c *= f;
+        }
+        store_row(X[k], &s);
+    }
+}
+
+// By the inverse P of the factors L U, where L has unit blocks on its diagonal and U the blocks D:
+//
+//     P = D^-1 L^-1 - (D^-1 U - 1) P    gives rows of P from those eliminated later,
+//     P = U^-1 - P (L - 1)              below the diagonal, where U^-1 is 0, columns likewise
+//
+// (Takahashi, Fagan, Chin, Formation of a Sparse Bus Impedance Matrix and its Application to Short
+// Circuit Study, 1973). Below the diagonal, what is left of right-hand sides that are eliminated up
+// to their node stands for them.
+
+typedef struct work {
+    sprag_columns *y;    // by place: what is being eliminated
+    bool *has;           // has y anything there?
+    sprag_columns *left; // minus what is left, by columns, and on which rows (places)
+    int *left_start, *left_row, room;
+    sprag_columns *T; // of a row: the blocks of D^-1 U
+    bool *known;      // by places: Z has the part of y
+} work;
+
+// Room for more that is left; of trees, it is one block a column. false: no memory.
+static bool make_room(work *w, int left, int more, sprag_scratch *scratch)
+{
+    const work old = *w;
+    if (left + more <= w->room) {
+        return true;
+    }
+    w->room = 2 * (left + more);
+    w->left = SPRAG_TAKE_RAW(scratch, w->room, sprag_columns);
+    w->left_row = SPRAG_TAKE_RAW(scratch, w->room, int);
+    if (left > 0 && !scratch->failed) {
+        memcpy(w->left, old.left, (size_t)left * sizeof *old.left);
+        memcpy(w->left_row, old.left_row, (size_t)left * sizeof *old.left_row);
+    }
+    return !scratch->failed;
+}
+
+// Eliminates the right-hand sides of the node at place t, down to it.
+SPRAG_VECTORS
+static void eliminate(const sprag_blocks *blocks, const sprag_columns *const *X, int t,
+                      const work *w, sprag_columns *Z)
+{
+    int left = w->left_start[t];
+    const int n = blocks->n, node = blocks->body[t];
+    int first = t;
+    for (int i = 0; i < n; i++) {
+        const sprag_columns *from = X[(size_t)node * (size_t)n + (size_t)i];
+        if (from) {
+            const int k = blocks->rank[i];
+            memcpy(w->y[k], from, sizeof *from);
+            w->has[k] = true;
+            first = k < first ? k : first;
+        }
+    }
+    for (int k = first; k <= t; k++) {
+        if (!w->has[k]) {
+            continue;
+        }
+        w->has[k] = false;
+        for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
+            const int r = blocks->row[p];
+            subtract_block(w->y[r], w->has[r] ? w->y[r] : NULL, blocks->lower[p], 1, 6, w->y[k]);
+            w->has[r] = true;
+        }
+        sprag_columns *to = &Z[(size_t)blocks->body[k] * (size_t)n + (size_t)node];
+        divide_block(blocks->diagonal[k], blocks->pivot[k], w->y[k]);
+        memcpy(to, w->y[k], sizeof *to);
+        w->known[(size_t)k * (size_t)n + (size_t)t] = true;
+    }
+    for (int r = t + 1; r < n; r++) {
+        if (w->has[r]) {
+            for (int i = 0; i < 6; i++) {
+                columns_row s = {{0}, {0}, {0}};
+                subtract_row(&s, 1, w->y[r][i]);
+                store_row(w->left[left][i], &s);
+            }
+            w->has[r] = false;
+            w->left_row[left++] = r;
+        }
+    }
+    w->left_start[t + 1] = left;
+}
+
+SPRAG_VECTORS
+static void spread(const sprag_blocks *blocks, const work *w, sprag_columns *Z)
+{
+    const size_t n = (size_t)blocks->n;
+    for (int k = blocks->n - 1; k >= 0; k--) {
+        sprag_columns *row = Z + (size_t)blocks->body[k] * n;
+        const int start = blocks->start[k], end = blocks->start[k + 1];
+        for (int p = start; p < end; p++) {
+            double(*T)[SPRAG_COLUMNS] = w->T[p - start];
+            memset(T, 0, sizeof *w->T);
+            for (int i = 0; i < 6; i++) {
+                memcpy(T[i], blocks->upper[p] + 6 * i, 6 * sizeof **T);
+            }
+            divide_block(blocks->diagonal[k], blocks->pivot[k], T);
+        }
+        for (int t = k; t < blocks->n; t++) {
+            const int node = blocks->body[t];
+            bool any = w->known[(size_t)k * n + (size_t)t];
+            for (int p = start; p < end; p++) {
+                const sprag_columns *of = Z + (size_t)blocks->body[blocks->row[p]] * n + node;
+                subtract_block(row[node], any ? row[node] : NULL, w->T[p - start][0], SPRAG_COLUMNS,
+                               1, *of);
+                any = true;
+            }
+            if (!any) {
+                memset(row[node], 0, sizeof *row);
+            }
+        }
+        for (int t = k - 1; t >= 0; t--) {
+            const int node = blocks->body[t];
+            memset(row[node], 0, sizeof *row);
+            for (int p = w->left_start[t]; p < w->left_start[t + 1]; p++) {
+                const double *P = row[blocks->body[w->left_row[p]]][0] + SPRAG_INVERSE;
+                subtract_block(row[node], row[node], P, SPRAG_COLUMNS, 1, w->left[p]);
+            }
+        }
+    }
+}
+
+sprag_result sprag_columns_spread(const sprag_blocks *blocks, const sprag_columns *const *X,
+                                  sprag_columns *Z, sprag_scratch *scratch)
+{
+    const int n = blocks->n;
+    work w = {.y = SPRAG_TAKE_RAW(scratch, n, sprag_columns),
+              .has = SPRAG_TAKE(scratch, n, bool),
+              .left_start = SPRAG_TAKE(scratch, n + 1, int),
+              .T = SPRAG_TAKE_RAW(scratch, n, sprag_columns),
+              .known = SPRAG_TAKE(scratch, (size_t)n * (size_t)n, bool)};
+    for (int t = 0; t < n && !scratch->failed; t++) {
+        if (make_room(&w, w.left_start[t], n, scratch)) {
+            eliminate(blocks, X, t, &w, Z);
+        }
+    }
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    spread(blocks, &w, Z);
+    return SPRAG_OK;
+}
+
+SPRAG_VECTORS
+static void solve_columns(const sprag_blocks *blocks, sprag_columns *Z)
+{
+    const size_t n = (size_t)blocks->n;
+    for (int i = 0; i < 2 * blocks->n; i++) { // forward, then back
+        const bool back = i >= blocks->n;
+        const int k = back ? 2 * blocks->n - 1 - i : i;
+        sprag_columns *at = Z + (size_t)blocks->body[k] * n;
+        for (size_t j = 0; j < n; j++) {
+            for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
+                sprag_columns *of = Z + (size_t)blocks->body[blocks->row[p]] * n;
+                if (back) {
+                    subtract_block(at[j], at[j], blocks->upper[p], 6, 1, of[j]);
+                } else {
+                    subtract_block(of[j], of[j], blocks->lower[p], 1, 6, at[j]);
+                }
+            }
+            if (back) {
+                divide_block(blocks->diagonal[k], blocks->pivot[k], at[j]);
+            }
+        }
+    }
+}
+
+void sprag_columns_solve(const sprag_blocks *blocks, sprag_columns *Z)
+{
+    solve_columns(blocks, Z);
+}
+
+// ---- the solve
+
+// The impulses that the excess yield takes, as right-hand sides: J' excess / yield^2 d(J v - bias)
 // less.
 SPRAG_VECTORS
-static void take_excess(const sprag_derivative *d, const double (*slip)[SPRAG_PANEL])
+static void take_excess(const sprag_derivative *d, const double (*slip)[2][SPRAG_INVERSE],
+                        const sprag_columns *v, sprag_columns *excess)
 {
     const sprag_space6 *space = d->system.chart;
+    const int n = d->problem->bodies;
     for (int i = 0; i < d->system.equations; i++) {
         const sprag_equation *equation = &d->system.equation[i];
         const sprag_row_stencil *stencil = &space->equation[i];
-        vector6 change = {{0}, {0}};
-        double of_slip[6], part = equation->excess / (equation->yield * equation->yield);
+        const double part = equation->excess / (equation->yield * equation->yield);
         if (!isfinite(equation->excess) || !sprag_equation_yields(equation, d->system.rate[i])) {
             continue;
         }
-        if (slip) {
-            add6(&change, 1, slip[i]);
-        }
-        for (int side = 0; side < 2; side++) {
-            const int node = stencil->node[side];
-            const int row = node == SPRAG_NOWHERE ? 0 : 6 * space->blocks.rank[node];
-            for (int k = 0; k < 6 && node != SPRAG_NOWHERE; k++) {
-                add6(&change, stencil->jacobian[side][0][k], d->soft[row + k]);
+        for (int j = 0; j < n; j++) {
+            double change[SPRAG_COLUMNS] = {0};
+            for (int side = 0; side < 2; side++) {
+                const int node = stencil->node[side];
+                if (node == j) {
+                    memcpy(change, slip[i][side], sizeof slip[i][side]);
+                }
             }
-        }
-        store6(of_slip, &change);
-        for (int side = 0; side < 2; side++) {
-            const int node = stencil->node[side];
-            const int row = node == SPRAG_NOWHERE ? 0 : 6 * space->blocks.rank[node];
-            for (int k = 0; k < 6 && node != SPRAG_NOWHERE; k++) {
-                vector6 sum;
-                load6(&sum, d->panel[row + k]);
-                subtract6(&sum, part * stencil->jacobian[side][0][k], of_slip);
-                store6(d->panel[row + k], &sum);
+            for (int side = 0; side < 2; side++) {
+                const int node = stencil->node[side];
+                for (int k = 0; k < 6 && node != SPRAG_NOWHERE; k++) {
+                    add_scaled(change, stencil->jacobian[side][0][k], v[node * n + j][k],
+                               SPRAG_COLUMNS);
+                }
+            }
+            for (int side = 0; side < 2; side++) {
+                const int node = stencil->node[side];
+                for (int k = 0; k < 6 && node != SPRAG_NOWHERE; k++) {
+                    add_scaled(excess[node * n + j][k], -part * stencil->jacobian[side][0][k],
+                               change, SPRAG_COLUMNS);
+                }
             }
         }
     }
 }
 
-void sprag_derivative_solve(sprag_derivative *d, const double (*slip)[SPRAG_PANEL])
+sprag_result sprag_derivative_solve(const sprag_derivative *d, const sprag_columns *const *X,
+                                    const double (*slip)[2][SPRAG_INVERSE], sprag_columns *v,
+                                    sprag_scratch *scratch)
 {
-    const size_t size = (size_t)d->system.size;
-    solve_panel(d);
-    if (d->soft) {
-        memcpy(d->soft, d->panel, size * sizeof *d->soft);
-        memset(d->panel, 0, size * sizeof *d->panel);
-        take_excess(d, slip);
-        solve_panel(d);
-        add_scaled(d->panel[0], 1, d->soft[0], (int)size * SPRAG_PANEL);
+    const sprag_blocks *blocks = &((const sprag_space6 *)d->system.chart)->blocks;
+    const int size = d->problem->bodies * d->problem->bodies;
+    sprag_result result = sprag_columns_spread(blocks, X, v, scratch);
+    if (result == SPRAG_OK && d->hardened) {
+        sprag_columns *excess = SPRAG_TAKE(scratch, size, sprag_columns);
+        if (!excess) {
+            return SPRAG_NO_MEMORY;
+        }
+        take_excess(d, slip, v, excess);
+        sprag_columns_solve(blocks, excess);
+        add_scaled(v[0][0], 1, excess[0][0], size * 6 * SPRAG_COLUMNS);
     }
+    return result;
 }

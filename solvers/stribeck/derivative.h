@@ -23,17 +23,31 @@
 
 #include "assemble.h"
 
+// Right-hand sides of a general matrix (blocks.h), of which every node has some.
+
+// The last six of a node's are those of the inverse: 1 on its own rows.
+enum { SPRAG_COLUMNS = 18, SPRAG_INVERSE = 12 };
+typedef double sprag_columns[6][SPRAG_COLUMNS]; // on the rows of a node
+
+// Sets Z (n x n): the solutions at node i for the right-hand sides of node j are at n i + j. X: the
+// right-hand sides of node j on the rows of node i are at n j + i; NULL: 0, not where i is j.
+// SPRAG_OK, SPRAG_NO_MEMORY.
+sprag_result sprag_columns_spread(const sprag_blocks *blocks, const sprag_columns *const *X,
+                                  sprag_columns *Z, sprag_scratch *scratch);
+
+// Z (as above): right-hand sides on all rows on entry, solutions on return.
+void sprag_columns_solve(const sprag_blocks *blocks, sprag_columns *Z);
+
 typedef struct sprag_derivative {
     const sprag_problem *problem;
     sprag_scales scales;
     sprag_system system;
-    int *node_of;                 // bodies
-    double stiction;              // m/s, of the last solve
-    double *velocity;             // of the nodes, m/s, rad/s
-    double (*slip)[6];            // points: J v; the system is at the points of the laws
-    double (*slope)[6][6];        // points: G
-    double (*panel)[SPRAG_PANEL]; // size: right-hand sides, in the order of elimination
-    double (*soft)[SPRAG_PANEL];  // size: of rows with their excess yield; NULL: rows keep it
+    int *node_of;          // bodies
+    double stiction;       // m/s, of the last solve
+    double *velocity;      // of the nodes, m/s, rad/s
+    double (*slip)[6];     // points: J v; the system is at the points of the laws
+    double (*slope)[6][6]; // points: G
+    bool hardened;         // rows lose their excess yield by a further solve
 } sprag_derivative;
 
 // solution: near that of the problem with these options, which replaces it, found by Newton's
@@ -61,15 +75,18 @@ typedef struct sprag_row_slopes {
     double bias[6];
 } sprag_row_slopes;
 
-// Takes dr of the row's bodies by these coordinates from six rows of matrices, which are `columns`
-// apart. to: of each side; NULL: static. The row's bounds are constant. slip: of its J v - bias.
+// Takes dr of the row's bodies by these coordinates from the first columns, and by six more, which
+// its bias alone follows, from the next. to: of each side; NULL: static. more: of the bias; NULL:
+// 0. The row's bounds are constant. Adds what its J v - bias is by all of them to `slip`.
 void sprag_derivative_take_row(const sprag_derivative *d, int row, const sprag_row_slopes *slopes,
-                               double *const to[2], size_t columns, double slip[6]);
+                               const double *more, sprag_columns *const to[2],
+                               double slip[SPRAG_INVERSE]);
 
-// The rows of a body (N s, N m s; m/s, rad/s) in the panel. NULL: it is kinematic.
-double (*sprag_derivative_rows(const sprag_derivative *d, int body))[SPRAG_PANEL];
-
-// panel = K^-1 panel. slip: rows, the derivatives of J v - bias at these velocities; NULL: 0.
-void sprag_derivative_solve(sprag_derivative *d, const double (*slip)[SPRAG_PANEL]);
+// Sets v (bodies x bodies; m/s, rad/s): K^-1 X, X (N s, N m s) as sprag_columns_spread has it, of
+// bodies. slip: of rows, the derivatives of J v - bias at these velocities, by the first columns of
+// the bodies on its sides. SPRAG_OK, SPRAG_NO_MEMORY. No body may be kinematic.
+sprag_result sprag_derivative_solve(const sprag_derivative *d, const sprag_columns *const *X,
+                                    const double (*slip)[2][SPRAG_INVERSE], sprag_columns *v,
+                                    sprag_scratch *scratch);
 
 #endif
