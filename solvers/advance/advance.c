@@ -83,6 +83,9 @@ static void set_pairs(advance_run *run)
         near->was_closed = pair->memory && pair->memory->closed > 0;
         run->points.last_closed += pair->memory ? pair->memory->closed : 0;
         near->slips = pair->memory && pair->memory->slips;
+        if (pair->memory) {
+            memcpy(near->gap.normal, pair->memory->normal, sizeof near->gap.normal);
+        }
         near->active = pair->memory && pair->memory->active;
         memset(pair->impulse, 0, sizeof pair->impulse);
     }

@@ -89,6 +89,9 @@ static sprag_result find_gap(advance_run *run, int pair, double reach, double ma
         near->gap.distance = -near->gap.distance;
         sprag_gap_by_front(near->shape, near->pose, 1, true, margin, &near->gap, manifold);
     }
+    if (memory) {
+        memcpy(memory->normal, near->gap.normal, sizeof memory->normal);
+    }
     near->fresh = result != SPRAG_BAD_PROBLEM && !near->gap.beyond;
     near->clear = result == SPRAG_BAD_PROBLEM ? 0 : near->gap.distance;
     return result;
@@ -274,6 +277,11 @@ static void scan_pair(advance_run *run, int pair, double reach)
     double normal[3];
     const double gained = run->acceleration * run->floor; // m/s, in the shortest sub-step
     const double closes = fmax(touching, closing(run, pair, run->floor) + gained * run->floor);
+    const double apart = sprag_gap_along(near->shape, near->pose, near->gap.normal);
+    if (apart > closes + band && !near->was_closed) { // along the last normal
+        near->clear = fmax(near->clear, apart);
+        return;
+    }
     if (find_gap(run, pair, most, advance_manifold_margin * (closes + band), &manifold) ==
         SPRAG_BAD_PROBLEM) {
         run->result = SPRAG_BAD_PROBLEM;
@@ -337,6 +345,14 @@ static double level_of(const advance_run *run, double gap)
     return fmin(run->level, fmax(fmax(least, open), 0.5 * gap));
 }
 
+static bool stays_apart(const advance_run *run, int pair, double horizon)
+{
+    const advance_near *near = &run->near[pair];
+    const sprag_carried carried[2] = {*near->carried[0], *near->carried[1]};
+    const double level = near->fresh ? level_of(run, near->gap.distance) : run->level;
+    return sprag_stay_apart(carried, near->pose, near->gap.normal, level, horizon);
+}
+
 static void certify_pair(advance_run *run, int pair, double horizon)
 {
     advance_near *near = &run->near[pair];
@@ -347,7 +363,7 @@ static void certify_pair(advance_run *run, int pair, double horizon)
         return;
     }
     double most = closing(run, pair, horizon);
-    if (near->clear - most > run->level) {
+    if (near->clear - most > run->level || stays_apart(run, pair, horizon)) {
         return;
     }
     advance_spend(run, ADVANCE_CERTIFICATE_WORK);
@@ -359,6 +375,9 @@ static void certify_pair(advance_run *run, int pair, double horizon)
         find_gap(run, pair, 2 * most + run->options->epsilon, 0, NULL);
         if (!near->fresh) {
             near->certificate.time = near->gap.beyond ? INFINITY : 0;
+            return;
+        }
+        if (stays_apart(run, pair, horizon)) {
             return;
         }
     }

@@ -75,6 +75,7 @@ typedef struct sprag_point_memory {
 // From frame to frame: the last contacts of a pair, to start the next solve from. By the method.
 typedef struct sprag_pair_memory {
     sprag_gap_memory gap;
+    double normal[3]; // unit, into shape 0, world axes: of the last gap; 0: none
     int closed; // points in contact at the end of the last frame
     bool slips;
     bool active;  // the last solve had a force between the bodies

@@ -277,35 +277,6 @@ static void best_plane(sprag_approach *a, const double normal[3], sprag_plane *b
     *best = *best_of(a, normal, &c, crossing);
 }
 
-// ---- far apart
-
-// Whether the shapes stay apart along the normal of the gap however they turn: the bound of
-// Mirtich, distance over closing speed plus spin times reach.
-static bool is_far(const sprag_approach *a, const double normal_found[3], double distance)
-{
-    double room = distance - a->level, closing = 0, across[3], sum = 0, normal[3], r[3];
-    memcpy(normal, normal_found, sizeof normal);
-    const int flat = half_space(a, normal); // it has only its own normal
-    for (int b = 0; b < 2; b++) {
-        closing -= (b ? -1 : 1) * dot3(normal, a->side[b].motion.velocity);
-    }
-    if (!(room > a->horizon * closing)) {
-        return false;
-    }
-    for (int b = 0; b < 2; b++) {
-        const sprag_side *side = &a->side[b];
-        cross3(side->motion.velocity + 3, normal, across);
-        double rate = norm3(across);
-        if (b == flat && rate > 0) {
-            return false;
-        }
-        sum -= side->margin + support_along(a, b, normal, r) +
-               (b ? 1 : -1) * dot3(normal, side->now.position);
-        closing += rate * side->reach;
-    }
-    return sum - a->level > a->horizon * closing;
-}
-
 // ---- the blocking point
 
 typedef struct blocking {          // of two shapes, at a time
@@ -453,16 +424,13 @@ void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, dou
     memcpy(certificate->normal, gap->normal, sizeof certificate->normal);
     for (int i = 0; i < SPRAG_TOI_LOOKS; i++) {
         set_approach(now, &seen, level, horizon - passed, &a);
-        bool far = is_far(&a, seen.normal, seen.distance);
-        if (!far && !(i == 0 && follow_kept(&a, &certificate->plane, &plane))) {
+        if (!(i == 0 && follow_kept(&a, &certificate->plane, &plane))) {
             best_plane(&a, seen.normal, &plane);
         }
-        if (!far) {
-            keep_plane(&a, &plane, &certificate->plane);
-        }
+        keep_plane(&a, &plane, &certificate->plane);
         expansions += a.expansions;
         certificate->expansions = expansions;
-        if (far || plane.time >= a.horizon) {
+        if (plane.time >= a.horizon) {
             certificate->time = horizon;
             certificate->whole = true;
             return;

@@ -40,6 +40,12 @@ typedef struct sprag_certificate {
 void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, double level,
                           double horizon, sprag_certificate *certificate);
 
+// Is it certain, by a bound of second order, that the pair stays farther apart than the level (m)
+// up to the horizon (s), on the sides of a plane? pose: of the shapes at t = 0. normal: of the
+// plane then, unit, into shape 0, any; 0: false. It takes a tenth of the time of a certificate.
+bool sprag_stay_apart(const sprag_carried pair[2], const sprag_pose *const pose[2],
+                      const double normal[3], double level, double horizon);
+
 // The gap of the pair at the time t (s); farther shapes than `reach` (m) are beyond.
 sprag_result sprag_carried_gap(const sprag_carried pair[2], double t, double reach, sprag_gap *gap);
 

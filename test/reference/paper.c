@@ -74,7 +74,7 @@ static double step_of(const paper *p)
     double least = INFINITY;
     for (int i = 0; i < p->run.frame->pairs; i++) {
         bool counts = p->run.frame->pair[i].state != SPRAG_PAIR_DECLINED;
-        if (counts && p->run.near[i].fresh) { // others are out of reach
+        if (counts && p->run.near[i].fresh) {
             least = fmin(least, step_of_pair(p, i));
         }
     }
@@ -82,6 +82,17 @@ static double step_of(const paper *p)
 }
 
 // ---- a step
+
+// The paper asks for the gap of every pair; a scan leaves out pairs that stay apart for its own
+// shortest sub-step.
+static void find_gap(advance_run *run, int pair)
+{
+    advance_near *near = &run->near[pair];
+    const sprag_carried carried[2] = {*near->carried[0], *near->carried[1]};
+    if (!near->fresh) {
+        near->fresh = sprag_carried_gap(carried, 0, INFINITY, &near->gap) != SPRAG_BAD_PROBLEM;
+    }
+}
 
 // Leaves overlaps as the paper does: nothing is pushed out or counted.
 static void leave_overlaps(advance_run *run)
@@ -91,7 +102,11 @@ static void leave_overlaps(advance_run *run)
         sprag_pair *pair = &run->frame->pair[i];
         pair->overlapped = false;
         run->near[i].active = false;
-        if (run->near[i].fresh && pair->state != SPRAG_PAIR_DECLINED) {
+        if (pair->state == SPRAG_PAIR_DECLINED) {
+            continue;
+        }
+        find_gap(run, i);
+        if (run->near[i].fresh) {
             run->stats->least_gap = fmin(run->stats->least_gap, run->near[i].gap.distance);
         }
     }
