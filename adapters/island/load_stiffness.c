@@ -171,43 +171,39 @@ double sprag_ode_share_of_turning(const ode_problem *pulled)
     return alone ? mean_share(pulled) : 0;
 }
 
-// To the derivatives of the way sine h w x r + inward h w x (w x r), less that of the tangent, by a
-// turn of r along axis k, and by w along it.
-static void slope_of_way(const ode_turn *of, double step, const double *r, int k, double way[2][3])
+// The derivatives of e.way, way = sine h w x r + inward h w x (w x r) less that of the tangent, by
+// a turn of r and by w, which turns the sine as -h^2 / 2 (1 + sine)^2 w, and inward as h / 2 of it.
+static void slope_along(const ode_turn *of, double step, const double *r, const double *e,
+                        double slope[6])
 {
-    const double axis[3] = {k == 0, k == 1, k == 2}, *w = of->turn, s = 1 + of->sine,
-                 of_sine = -0.5 * step * step * s * s * w[k], of_inward = 0.5 * step * of_sine;
-    double across[3], in[3], turned[3], part[3];
-    memset(way, 0, 6 * sizeof **way);
-    cross3(axis, r, turned);
-    cross3(w, turned, part);
-    add_scaled(way[0], of->sine, part, 3);
-    add_scaled(way[1], of->sine, turned, 3);
-    add_scaled(way[1], of->inward, part, 3);
-    cross3(w, part, in);
-    add_scaled(way[0], of->inward, in, 3);
-    cross3(w, r, across);
-    cross3(axis, across, part);
-    add_scaled(way[1], of_sine, across, 3);
-    add_scaled(way[1], of->inward, part, 3);
-    cross3(w, across, in);
-    add_scaled(way[1], of_inward, in, 3);
+    const double *w = of->turn, s = 1 + of->sine, we = dot3(w, e), wr = dot3(w, r), re = dot3(r, e),
+                 ww = dot3(w, w);
+    double back[3], across[3];
+    cross3(e, w, back);
+    cross3(r, e, across);
+    const double inward = we * wr - ww * re, // e.(w x (w x r))
+        by = -0.5 * step * step * s * s * (dot3(across, w) + 0.5 * step * inward);
+    for (int k = 0; k < 3; k++) {
+        back[k] = of->sine * back[k] + of->inward * (we * w[k] - ww * e[k]);
+        slope[3 + k] =
+            of->sine * across[k] + by * w[k] + of->inward * (wr * e[k] + we * r[k] - 2 * re * w[k]);
+    }
+    cross3(r, back, slope);
 }
 
 int sprag_ode_ahead_slopes(const ode_problem *pulled, const ode_loaded_joint *joint, double share,
                            double (*slope)[2][6])
 {
-    memset(slope, 0, (size_t)joint->rows * sizeof *slope);
-    for (int side = 0; side < 2 && joint->rows > 0; side++) {
-        const int body = joint->row->body[side];
-        for (int k = 0; k < 3 && body != SPRAG_STATIC; k++) {
-            double way[2][3];
-            slope_of_way(&pulled->turn[body], pulled->problem.step, joint->lever[side], k, way);
-            for (int i = 0; i < joint->rows; i++) {
-                const double *e = joint->row[i].jacobian[0], sign = side ? share : -share;
-                slope[i][side][k] = sign * dot3(e, way[0]);
-                slope[i][side][3 + k] = sign * dot3(e, way[1]);
-            }
+    for (int i = 0; i < 2 * joint->rows; i++) {
+        const sprag_row *row = &joint->row[i / 2];
+        const int side = i % 2, body = row->body[side];
+        double along[6] = {0};
+        if (body != SPRAG_STATIC) {
+            slope_along(&pulled->turn[body], pulled->problem.step, joint->lever[side],
+                        row->jacobian[0], along);
+        }
+        for (int k = 0; k < 6; k++) {
+            slope[i / 2][side][k] = side ? share * along[k] : -share * along[k];
         }
     }
     return joint->rows;

@@ -13,8 +13,6 @@
 #include "vectors.h"
 #include "vectors6.h"
 
-typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
-
 // ---- the matrices
 
 // ODE turns a body by the quaternion (1, u) / |(1, u)|, u = h w / 2: by R / (1 + u^2). A turn
@@ -38,30 +36,37 @@ static void find_turn(const component *c, int body, double R[9], double of_chang
 // Numbers of a row of A and B: by states, then by forces. They are those of the solution of a body
 // by the states of another.
 typedef struct matrix_row {
-    eight first;
-    sprag_four next, force;
+    sprag_four a, b, c, force;
     sprag_two last;
 } matrix_row;
+
+// s = f x
+static inline __attribute__((always_inline)) void set_row(matrix_row *s, double f, const double *x)
+{
+    const sprag_four *of = (const sprag_four *)x;
+    s->a = f * of[0], s->b = f * of[1], s->c = f * of[2], s->force = f * of[3];
+    s->last = f * *(const sprag_two *)(x + SPRAG_INVERSE + 4);
+}
 
 // s += f x
 static inline __attribute__((always_inline)) void add_row(matrix_row *s, double f, const double *x)
 {
-    s->first += f * *(const eight *)x;
-    s->next += f * *(const sprag_four *)(x + 8);
-    s->force += f * *(const sprag_four *)(x + SPRAG_INVERSE);
+    const sprag_four *of = (const sprag_four *)x;
+    s->a += f * of[0], s->b += f * of[1], s->c += f * of[2], s->force += f * of[3];
     s->last += f * *(const sprag_two *)(x + SPRAG_INVERSE + 4);
 }
 
+// dv by forces needs -h of the residual's.
 static inline __attribute__((always_inline)) void write_row(double *A, double *B, double step,
                                                             const matrix_row *s)
 {
-    *(eight *)A = s->first;
-    *(sprag_four *)(A + 8) = s->next;
-    *(sprag_four *)B = step * s->force; // dv by forces needs -h of the residual's
+    sprag_four *to = (sprag_four *)A;
+    to[0] = s->a, to[1] = s->b, to[2] = s->c;
+    *(sprag_four *)B = step * s->force;
     *(sprag_two *)(B + 4) = step * s->last;
 }
 
-// The rows of a body.
+// The rows of a body: its way, turn, velocity, and angular velocity.
 SPRAG_VECTORS
 static void write_rows(const component *c, int body, const double turn[9], const sprag_columns *v,
                        double *A, double *B)
@@ -73,18 +78,17 @@ static void write_rows(const component *c, int body, const double turn[9], const
         const double(*dv)[SPRAG_COLUMNS] = v[body * c->bodies + j];
         double *a = A + STATES * c->of[j]->of_user, *b = B + FORCES * c->of[j]->of_user;
         for (int k = 0; k < 3; k++, a += states, b += forces) {
-            const matrix_row none = {{0}, {0}, {0}, {0}};
-            matrix_row way = none, turned = none, velocity = none, spin = none;
-            add_row(&way, c->step, dv[k]);
-            add_row(&velocity, 1, dv[k]);
-            add_row(&spin, 1, dv[3 + k]);
-            for (int i = 0; i < 3; i++) {
-                add_row(&turned, turn[3 * k + i], dv[3 + i]);
-            }
-            write_row(a, b, c->step, &way);
-            write_row(a + TURN * states, b + TURN * forces, c->step, &turned);
-            write_row(a + VELOCITY * states, b + VELOCITY * forces, c->step, &velocity);
-            write_row(a + SPIN * states, b + SPIN * forces, c->step, &spin);
+            matrix_row row;
+            set_row(&row, c->step, dv[k]);
+            write_row(a, b, c->step, &row);
+            set_row(&row, turn[3 * k], dv[3]);
+            add_row(&row, turn[3 * k + 1], dv[4]);
+            add_row(&row, turn[3 * k + 2], dv[5]);
+            write_row(a + TURN * states, b + TURN * forces, c->step, &row);
+            set_row(&row, 1, dv[k]);
+            write_row(a + VELOCITY * states, b + VELOCITY * forces, c->step, &row);
+            set_row(&row, 1, dv[3 + k]);
+            write_row(a + SPIN * states, b + SPIN * forces, c->step, &row);
         }
     }
 }

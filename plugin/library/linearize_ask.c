@@ -319,12 +319,12 @@ static int colour_bodies(component *c)
 }
 
 // Do the rows of a joint depend on velocities, which are others now?
-static bool find_velocity(component *c, link *l)
+static bool find_velocity(component *c, link *l, const sprag_row *alone)
 {
     sprag_row row[ODE_ROWS_MAX];
     const bool good = ask_link(c, l, row);
     for (int i = 0; i < l->rows && good; i++) {
-        l->has_velocity |= !rows_are_same(&row[i], &c->alone_row[l->row + i]);
+        l->has_velocity |= !rows_are_same(&row[i], &alone[i]);
     }
     c->has_velocities |= l->has_velocity;
     return good;
@@ -352,7 +352,7 @@ static const char *ask_velocities(component *c)
     ask_bodies(c, ALL, VELOCITY);
     const char *why = linearize_add_contacts(c, ALL);
     for (int j = 0; j < c->links && c->is_anew && !why; j++) {
-        why = find_velocity(c, &c->link[j]) ? NULL : comes_or_goes;
+        why = find_velocity(c, &c->link[j], c->alone_row + c->link[j].row) ? NULL : comes_or_goes;
     }
     for (int i = 0; i < c->bodies; i++) {
         for (int k = 0; k < 6; k++) {
@@ -386,13 +386,14 @@ static void take_change(component *c, const int *body, int by, int state)
 // comes or goes.
 static bool differ_link(component *c, link *l, sprag_row_slopes (*slopes)[2])
 {
-    sprag_row row[ODE_ROWS_MAX];
+    sprag_row row[ODE_ROWS_MAX], alone[ODE_ROWS_MAX];
     const int *body = linearize_bodies_of(c, l);
+    bool good = ask_link(c, l, alone);
     memset(slopes, 0, (size_t)l->rows * sizeof *slopes);
     for (int by = 0; by < 2 && body[by] >= 0; by++) {
         set_velocities(c, body[by]);
     }
-    bool good = find_velocity(c, l);
+    good = good && find_velocity(c, l, alone);
     for (int by = 0; by < 2 && body[by] >= 0; by++) {
         linearize_put_back(c->of[body[by]]);
     }
@@ -405,12 +406,11 @@ static bool differ_link(component *c, link *l, sprag_row_slopes (*slopes)[2])
         good = ask_link(c, l, row);
         linearize_put_back(c->of[body[by]]);
         for (int j = 0; j < l->rows && good; j++) {
-            const sprag_row *alone = &c->alone_row[l->row + j];
             for (int k = 0; k < 12 && state < VELOCITY; k++) {
-                slopes[j][by].jacobian[k / 6][k % 6][state] =
-                    (row[j].jacobian[k / 6][k % 6] - alone->jacobian[k / 6][k % 6]) / DISPLACEMENT;
+                const double gain = row[j].jacobian[k / 6][k % 6] - alone[j].jacobian[k / 6][k % 6];
+                slopes[j][by].jacobian[k / 6][k % 6][state] = gain / DISPLACEMENT;
             }
-            row[j].bias += c->pulled.row[l->row + j].bias - alone->bias; // as the joint looks ahead
+            row[j].bias += c->pulled.row[l->row + j].bias - alone[j].bias; // as it looks ahead
             c->slip[l->row + j][by][state] += take_row(c, l->row + j, &row[j]) / DISPLACEMENT;
         }
         take_change(c, body, by, state);
@@ -446,57 +446,6 @@ static const char *add_links(component *c)
     return slopes ? NULL : linearize_not_pulled;
 }
 
-static void clear_columns(component *c)
-{
-    for (int i = 0; i < c->bodies * c->bodies; i++) {
-        const int body = i % c->bodies;
-        memset(c->X[i], 0, c->X[i] ? sizeof **c->X : 0);
-        for (int k = 0; k < 6 && i / c->bodies == body; k++) {
-            (*c->X[i])[k][SPRAG_INVERSE + k] = 1;
-        }
-    }
-}
-
-// false: no memory.
-static bool take_columns(component *c)
-{
-    for (int i = 0; i < c->bodies * c->bodies; i++) {
-        c->X[i] = c->adjacent[i] ? SPRAG_TAKE_RAW(c->scratch, 1, sprag_columns) : NULL;
-    }
-    return !c->scratch->failed;
-}
-
-// Adds what is known, and what a joint alone is asked for; nothing if the whole problem is to be
-// asked for anew. NULL, or the reason why there are no derivatives.
-static const char *add_known(component *c)
-{
-    c->turneds = c->is_tight ? 3 * c->bodies : 0;
-    c->turned = SPRAG_TAKE(c->scratch, 2 * c->turneds + 6 * c->links, ode_turned_load);
-    for (int i = 0; i < c->turneds && c->turned; i++) {
-        c->turned[i].body = c->turned[i].by = i / 3;
-        c->turned[i].axis = i % 3;
-    }
-    c->rate = c->is_tight ? SPRAG_TAKE(c->scratch, c->bodies, double[3][6]) : NULL;
-    if (!take_columns(c)) {
-        return linearize_not_pulled;
-    }
-    clear_columns(c);
-    for (int i = 0; i < c->bodies && !c->is_anew; i++) {
-        linearize_add_body(c, i);
-    }
-    const char *why = add_links(c);
-    if (c->is_tight && !c->is_anew && !why) {
-        linearize_add_loads(c);
-    }
-    if (c->is_anew) {
-        clear_columns(c);
-        memset(c->slip, 0, (size_t)c->pulled.problem.rows * sizeof *c->slip);
-        c->has_velocities = false;
-        return ask_alone(c);
-    }
-    return why;
-}
-
 // The first of the bodies that what acts on one acts on all of: those that joints weld share the
 // inertia of a load, those of a group that is not tied to the world the turn that it pulls them
 // towards. -1: the world.
@@ -520,12 +469,53 @@ static void join_parts(component *c)
     }
 }
 
+// Makes X, which is 0 but for what the inverse is of. false: no memory.
+static bool make_columns(component *c)
+{
+    if (c->is_anew) {
+        join_parts(c);
+    }
+    for (int i = 0; i < c->bodies * c->bodies; i++) {
+        c->X[i] = c->adjacent[i] ? SPRAG_TAKE(c->scratch, 1, sprag_columns) : NULL;
+    }
+    for (int i = 0; i < 6 * c->bodies && !c->scratch->failed; i++) {
+        linearize_entry(c, i / 6, i % 6, i / 6)[SPRAG_INVERSE + i % 6] = 1;
+    }
+    return !c->scratch->failed;
+}
+
+// Adds what is known, and what a joint alone is asked for; nothing if the whole problem is to be
+// asked for anew. NULL, or the reason why there are no derivatives.
+static const char *add_known(component *c)
+{
+    c->turneds = c->is_tight ? 3 * c->bodies : 0;
+    c->turned = SPRAG_TAKE(c->scratch, c->turneds + 6 * c->links, ode_turned_load);
+    for (int i = 0; i < c->turneds && c->turned; i++) {
+        c->turned[i].body = c->turned[i].by = i / 3;
+        c->turned[i].axis = i % 3;
+    }
+    c->rate = c->is_tight ? SPRAG_TAKE(c->scratch, c->bodies, double[3][6]) : NULL;
+    if (!make_columns(c)) {
+        return linearize_not_pulled;
+    }
+    for (int i = 0; i < c->bodies && !c->is_anew; i++) {
+        linearize_add_body(c, i);
+    }
+    const char *why = add_links(c);
+    if (c->is_tight && !c->is_anew && !why) {
+        linearize_add_loads(c);
+    }
+    if (c->is_anew) {
+        memset(c->slip, 0, (size_t)c->pulled.problem.rows * sizeof *c->slip);
+        c->has_velocities = false;
+        return make_columns(c) ? ask_alone(c) : linearize_not_pulled;
+    }
+    return why;
+}
+
 const char *linearize_ask(component *c)
 {
     const char *why = find_alone(c);
-    if (c->is_tight) {
-        join_parts(c);
-    }
     why = why ? why : add_known(c);
     find_asked(c);
     const int colours = colour_bodies(c);

@@ -110,19 +110,20 @@ void linearize_turn_axes(component *c, const link *l, const sprag_row_slopes (*s
     const int *body = linearize_bodies_of(c, l);
     for (int i = 0; i < 4; i++) {
         const int by = i / 2, of = i % 2;
-        double torque[3][3] = {{0}}; // by axis
+        double torque[3][3] = {{0}}; // [entry][axis]
         for (int j = 0; j < l->rows && body[by] >= 0 && body[of] >= 0; j++) {
             const double(*J)[6] = slopes[j][by].jacobian[of] + TURN;
             const double force = c->pulled.row[l->row + j].guess;
-            for (int k = 0; k < 9 && sprag_ode_turns(&c->alone_row[l->row + j]); k++) {
-                torque[k % 3][k / 3] += force * J[k / 3][TURN + k % 3];
+            for (int e = 0; e < 3 && sprag_ode_turns(&c->alone_row[l->row + j]); e++) {
+                add_scaled(torque[e], force, J[e] + TURN, 3);
             }
         }
         for (int k = 0; k < 3; k++) {
-            if (dot3(torque[k], torque[k]) > 0) {
+            const double of_axis[3] = {torque[0][k], torque[1][k], torque[2][k]};
+            if (dot3(of_axis, of_axis) > 0) {
                 ode_turned_load *to = &c->turned[by == of ? 3 * body[of] + k : c->turneds++];
                 to->body = body[of], to->by = body[by], to->axis = k;
-                add_scaled(to->torque, 1, torque[k], 3);
+                add_scaled(to->torque, 1, of_axis, 3);
             }
         }
     }
@@ -131,9 +132,11 @@ void linearize_turn_axes(component *c, const link *l, const sprag_row_slopes (*s
 bool linearize_keeps_directions(const sprag_row_slopes (*slopes)[2], int rows)
 {
     bool all = true;
-    for (int i = 0; i < 12 * rows; i++) {
-        const double *of = slopes[i / 12][i / 6 % 2].jacobian[i / 3 % 2][i % 3];
-        all &= of[TURN] == 0 && of[TURN + 1] == 0 && of[TURN + 2] == 0;
+    for (int i = 0; i < 4 * rows; i++) {
+        const double(*J)[6] = slopes[i / 4][i / 2 % 2].jacobian[i % 2];
+        for (int e = 0; e < 3; e++) {
+            all &= J[e][TURN] == 0 && J[e][TURN + 1] == 0 && J[e][TURN + 2] == 0;
+        }
     }
     return all;
 }

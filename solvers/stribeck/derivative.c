@@ -242,31 +242,32 @@ sprag_result sprag_derivative_add_contacts(const sprag_derivative *d, const spra
 
 // ---- columns
 
-typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
-typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
-
 // A row of right-hand sides.
 typedef struct columns_row {
-    eight a, b;
-    two c;
+    sprag_four a, b, c, d;
+    sprag_two e;
 } columns_row;
 
 INLINE void load_row(columns_row *s, const double *x)
 {
-    s->a = *(const eight *)x, s->b = *(const eight *)(x + 8), s->c = *(const two *)(x + 16);
+    const sprag_four *of = (const sprag_four *)x;
+    s->a = of[0], s->b = of[1], s->c = of[2], s->d = of[3];
+    s->e = *(const sprag_two *)(x + 16);
 }
 
 INLINE void store_row(double *x, const columns_row *s)
 {
-    *(eight *)x = s->a, *(eight *)(x + 8) = s->b, *(two *)(x + 16) = s->c;
+    sprag_four *to = (sprag_four *)x;
+    to[0] = s->a, to[1] = s->b, to[2] = s->c, to[3] = s->d;
+    *(sprag_two *)(x + 16) = s->e;
 }
 
 // s -= f x
 INLINE void subtract_row(columns_row *s, double f, const double *x)
 {
-    s->a -= f * *(const eight *)x;
-    s->b -= f * *(const eight *)(x + 8);
-    s->c -= f * *(const two *)(x + 16);
+    const sprag_four *of = (const sprag_four *)x;
+    s->a -= f * of[0], s->b -= f * of[1], s->c -= f * of[2], s->d -= f * of[3];
+    s->e -= f * *(const sprag_two *)(x + 16);
 }
 
 // C = from - A B; A has its entries `across` and `down` apart.
@@ -274,7 +275,7 @@ INLINE void subtract_block(sprag_columns C, const double (*from)[SPRAG_COLUMNS],
                            int down, int across, const double (*B)[SPRAG_COLUMNS])
 {
     for (int i = 0; i < 6; i += 2) { // two at once: B is loaded half as often
-        columns_row s = {{0}, {0}, {0}}, t = s;
+        columns_row s = {{0}, {0}, {0}, {0}, {0}}, t = s;
         if (from) {
             load_row(&s, from[i]);
             load_row(&t, from[i + 1]);
@@ -307,7 +308,7 @@ INLINE void divide_block(const double *D, const int *pivot, sprag_columns X)
         }
         if (i >= 6) {
             const double f = D[7 * k];
-            s.a *= f, s.b *= f, s.c *= f;
+            s.a *= f, s.b *= f, s.c *= f, s.d *= f, s.e *= f;
         }
         store_row(X[k], &s);
     }
@@ -383,7 +384,7 @@ static void eliminate(const sprag_blocks *blocks, const sprag_columns *const *X,
     for (int r = t + 1; r < n; r++) {
         if (w->has[r]) {
             for (int i = 0; i < 6; i++) {
-                columns_row s = {{0}, {0}, {0}};
+                columns_row s = {{0}, {0}, {0}, {0}, {0}};
                 subtract_row(&s, 1, w->y[r][i]);
                 store_row(w->left[left][i], &s);
             }
@@ -424,10 +425,14 @@ static void spread(const sprag_blocks *blocks, const work *w, sprag_columns *Z)
         }
         for (int t = k - 1; t >= 0; t--) {
             const int node = blocks->body[t];
-            memset(row[node], 0, sizeof *row);
-            for (int p = w->left_start[t]; p < w->left_start[t + 1]; p++) {
+            const int first = w->left_start[t];
+            for (int p = first; p < w->left_start[t + 1]; p++) {
                 const double *P = row[blocks->body[w->left_row[p]]][0] + SPRAG_INVERSE;
-                subtract_block(row[node], row[node], P, SPRAG_COLUMNS, 1, w->left[p]);
+                subtract_block(row[node], p > first ? row[node] : NULL, P, SPRAG_COLUMNS, 1,
+                               w->left[p]);
+            }
+            if (first == w->left_start[t + 1]) {
+                memset(row[node], 0, sizeof *row);
             }
         }
     }
