@@ -103,6 +103,7 @@ typedef struct sprag_account {
 // Memory of a solver of an island, from one solve to the next. All zero: nothing.
 typedef struct sprag_memory {
     sprag_account known, root; // of Newton's method in known forces, and of what goes to a root
+    sprag_account frozen;      // of frozen friction where an island settles
     double interior;           // products of blocks that the interior-point method may take
     double update;             // of a Newton update, the last time, in the same unit
     sprag_strategy last;       // strategy of the last solve

@@ -364,15 +364,18 @@ static sprag_result try_interior(island *b, double most)
     return result;
 }
 
+// Does a solve pay that has taken so much work? In exact solves any does: sweeps in its place would
+// leave random worlds with a residual above 1, from which no method finds back (test_random).
+static bool pays(const island *b, double taken)
+{
+    return taken <= b->most || b->options->exact || ((b->trees || b->joined) && left_near_rest(b));
+}
+
 // The account of a method that has taken so much work: where it does not pay, it takes at most as
-// much as the others do, and half of that after each failure in a row. In exact solves all pays
-// that is found: sweeps in its place would leave random worlds with a residual above 1, from which
-// no method finds back (test_random). Returns whether it pays.
-static bool settle(const island *b, sprag_account *account, double taken, bool solved)
+// much as the others do, and half of that after each failure in a row.
+static void settle(const island *b, sprag_account *account, double taken, bool pays)
 {
     const double all = b->stats->sweep_work + b->known + b->root + b->interior + b->settled;
-    const bool pays = solved && (taken <= b->most || b->options->exact ||
-                                 ((b->trees || b->joined) && left_near_rest(b)));
     const int most = b->stacked ? STRIBECK_MOST_FAILURES : STRIBECK_MOST_FAILURES_OF_HEAPS;
     if (account->left < 0) {
         account->left = fmin(0, account->left + ldexp(all - taken, -account->failures));
@@ -382,7 +385,6 @@ static bool settle(const island *b, sprag_account *account, double taken, bool s
         account->failures = failures < 0 ? 0 : failures > most ? most : failures;
         account->left -= pays ? 0 : taken;
     }
-    return pays;
 }
 
 static island describe_island(const sprag_problem *problem, const sprag_stribeck_options *options,
@@ -433,7 +435,7 @@ static unsigned attempts_before_sweeps(const island *b)
 }
 
 // Known forces; the interior-point method, near rest, until known forces solve the island or it
-// owes too much; and for islands that settle, frozen friction in full instead of sweeps.
+// owes too much; and for islands that settle, frozen friction, while sweeps find nothing better.
 static sprag_result solve_before_sweeps(island *b)
 {
     const sprag_stribeck_options *options = b->options;
@@ -450,7 +452,7 @@ static sprag_result solve_before_sweeps(island *b)
     if (has_failed(result) && options->direct_work > 0 && (runs || pays)) {
         result = try_interior(b, runs ? INFINITY : b->most);
     }
-    if (has_failed(result) && options->settled_work > 0) {
+    if (has_failed(result) && options->settled_work > 0 && b->memory->frozen.left >= 0) {
         result = try_directly(b, SPRAG_ATTEMPT_SETTLED, INFINITY, &b->settled);
     }
     return result;
@@ -509,9 +511,11 @@ static void remember(island *b)
 {
     sprag_memory *memory = b->memory;
     const sprag_stats *found = &b->best->stats;
-    settle(b, &memory->root, b->root, b->solved && b->at_root);
-    const bool pays = settle(b, &memory->known, b->known, b->solved && !b->at_root);
-    if (pays && found->strategy == SPRAG_STRATEGY_WARM_NEWTON) {
+    const bool known = b->solved && !b->at_root && pays(b, b->known);
+    settle(b, &memory->root, b->root, b->solved && b->at_root && pays(b, b->root));
+    settle(b, &memory->known, b->known, known);
+    settle(b, &memory->frozen, b->settled, found->strategy == SPRAG_STRATEGY_FROZEN_FRICTION);
+    if (known && found->strategy == SPRAG_STRATEGY_WARM_NEWTON) {
         memory->interior = fmax(0, memory->interior); // it may have brought the island here
     }
     memory->last = found->strategy;
