@@ -55,12 +55,24 @@ static void write_feedback(const group *g)
     write_pair_feedback(g);
 }
 
+// s, of one of its bodies that move.
+static double lag_of(const group *g, dJointID joint)
+{
+    double lag = 0;
+    for (int side = 0; side < 2; side++) {
+        const body_state *b = step_body_of(g->s, dJointGetBody(joint, side));
+        lag = b ? fmax(lag, g->body[b->local].lag) : lag;
+    }
+    return lag;
+}
+
 static void remember_rows(const group *g)
 {
     for (int i = 0, row = 0; i < g->frame.rows; i++) {
+        dJointID joint = g->joint[g->row_joint[i]];
         row = i == 0 || g->row_joint[i] != g->row_joint[i - 1] ? 0 : row + 1;
-        sprag_ode_warm_start_store_row(g->s->a->input.warm_start, g->joint[g->row_joint[i]], row,
-                                       g->row_force[i]);
+        sprag_ode_warm_start_store_row(g->s->a->input.warm_start, joint, row, g->row_force[i],
+                                       lag_of(g, joint));
     }
 }
 

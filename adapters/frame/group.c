@@ -195,6 +195,17 @@ static void reduce_given(group *g, sprag_scratch *scratch)
     g->frame.contacts = left;
 }
 
+static void set_lag(group *g, dJointID joint)
+{
+    const double lag = sprag_ode_warm_start_lag(g->s->a->input.warm_start, joint);
+    for (int side = 0; side < 2; side++) {
+        const body_state *b = step_body_of(g->s, dJointGetBody(joint, side));
+        if (b) {
+            g->body[b->local].lag = fmax(g->body[b->local].lag, lag);
+        }
+    }
+}
+
 // Contact joints without a pair of shapes become given contacts; other joints have rows.
 static void set_joints(group *g, const members *m, int leader)
 {
@@ -209,6 +220,7 @@ static void set_joints(group *g, const members *m, int leader)
         dJointID joint = s->a->input.islands->joints[of[i]];
         if (dJointGetType(joint) != dJointTypeContact) {
             g->joint[g->joints++] = joint;
+            set_lag(g, joint);
             if (sprag_ode_has_limit(joint)) {
                 g->limited[g->limits++] = joint;
             }

@@ -34,6 +34,7 @@ typedef struct entry {
         };
         struct {
             double row_force; // N or N m
+            double lag;       // s, of the velocities of its joint's bodies
             ode_mending mending;
         };
         sprag_memory memory;    // of an island
@@ -361,11 +362,12 @@ static void store_contact(table *now, int i, int *first, const ode_warm_key *key
 
 // from: the first row of the run.
 static void store_row(table *now, int i, int *first, dJointID joint, int from, double force,
-                      const ode_mending *mending)
+                      double lag, const ode_mending *mending)
 {
     const uintptr_t key[3] = {(uintptr_t)joint, (uintptr_t)from};
     entry *e = store(now, i, first, key);
     e->row_force = force;
+    e->lag = lag;
     e->mending = mending ? *mending : (ode_mending){.expected = NAN};
 }
 
@@ -417,12 +419,20 @@ void sprag_ode_warm_start_store_group(ode_warm_start *warm, dBodyID first,
     }
 }
 
-void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int row, double force)
+void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int row, double force,
+                                    double lag)
 {
     int i = reserve(warm, 1), first = -1;
     if (i >= 0) {
-        store_row(&warm->now, i, &first, joint, row, force, NULL);
+        store_row(&warm->now, i, &first, joint, row, force, lag, NULL);
     }
+}
+
+double sprag_ode_warm_start_lag(const ode_warm_start *warm, dJointID joint)
+{
+    const uintptr_t first[3] = {(uintptr_t)joint, 0};
+    const entry *e = newest_entry(&warm->last, first);
+    return e ? e->lag : 0;
 }
 
 double sprag_ode_warm_start_integrator_step(const ode_warm_start *warm, dBodyID first)
@@ -485,7 +495,7 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
     }
     for (int i = 0; i < pulled->joint_rows; i++) {
         store_row(&warm->now, at++, &first, pulled->row_joint[i], 0, pulled->solution.row_force[i],
-                  pulled->knows_opened ? &pulled->mending[i] : NULL);
+                  0, pulled->knows_opened ? &pulled->mending[i] : NULL);
     }
     if (island) {
         store_island(&warm->now, at, pulled->island.body[0], &pulled->memory);

@@ -54,8 +54,12 @@ typedef struct ode_mending {
 double sprag_ode_warm_start_row(const ode_warm_start *warm_start, dJointID joint, int row, int *at,
                                 ode_mending *mending);
 
+// lag: s, of the velocities of its bodies (../../solvers/frame/frame.h).
 void sprag_ode_warm_start_store_row(ode_warm_start *warm_start, dJointID joint, int row,
-                                    double force);
+                                    double force, double lag);
+
+// s, that was stored with a joint's first row; 0 if unknown.
+double sprag_ode_warm_start_lag(const ode_warm_start *warm_start, dJointID joint);
 
 // s, step that an integrator would have taken next at the end of the last step, of the group whose
 // first body this is; 0 if unknown.

@@ -150,9 +150,11 @@ typedef struct advance_load { // of loads.c: what its joints do to a body
 
 typedef struct advance_middles { // of middles.c
     double usual;                // s, of the first sub-step of the frame, if no event ends it
-    double *ratio;     // of bodies, in the attempt: time for which forces act, over its length
-    double (*kick)[6]; // m/s, rad/s, of bodies that hang on joints, by half a usual sub-step; 0
-                       // where nothing bounces
+    double *lag, *next; // s, bodies: of their velocities, before the sub-step and behind it
+    double *ratio;      // bodies: time for which forces act, over the length of the sub-step
+    double (*kick)[6];  // m/s, rad/s, of bodies that hang on joints, in their lag; 0 where nothing
+                        // bounces
+    bool counts;        // lags change with the sub-step
 } advance_middles;
 
 typedef struct advance_mesh_crossing { // of mesh.c: the two meshes that were looked at last

@@ -223,8 +223,8 @@ static void set_least(impact *m)
         const sprag_row *row = &run->rows.row[i];
         double forced =
             advance_stop_approach(row, sprag_row_rate(row, *run->middles.kick, sizeof(double[6])));
-        m->least[i] =
-            advance_touching_speed + fmax(0, forced) * (1 + 4 * run->floor / run->middles.usual);
+        const double lag = run->middles.lag[advance_body_of_row(run, row)];
+        m->least[i] = advance_touching_speed + fmax(0, forced) * (1 + 2 * run->floor / lag);
     }
 }
 

@@ -236,6 +236,13 @@ double advance_part_of_swing(advance_run *run, double time)
 
 // ---- inertia in place of sub-steps
 
+// Does inertia hold it? It does where the group settles, and in a sub-step for which forces act for
+// longer than it takes (middles.c).
+static bool is_held(const advance_run *run, int body)
+{
+    return run->load[run->assembly[body]].settles || run->middles.ratio[body] > 1;
+}
+
 // A: the positive part of square K - I.
 static void add_inertia(const double K[9], double square, sprag_body *body)
 {
@@ -293,27 +300,26 @@ static void add_rows_across(const sprag_row *row, double added, advance_problem 
 static double mass_across(const advance_run *run, const sprag_row *row, double step)
 {
     const double turn = advance_load_turn * advance_load_turn;
-    double most = 0; // step^2 times the rate squared, of the end that needs more
-    bool settles = false;
+    const double ratio = run->middles.ratio[advance_body_of_row(run, row)],
+                 square = fmax(1, ratio) * step * step;
+    double most = 0; // square times the rate squared, of the end that needs more
+    bool held = false;
     for (int side = 0; side < 2; side++) {
         const int b = row->body[side];
         if (b != SPRAG_STATIC) {
-            most = fmax(most, step * step * run->load[b].rate_across);
-            settles |= run->load[run->assembly[b]].settles;
+            most = fmax(most, square * run->load[b].rate_across);
+            held |= is_held(run, b);
         }
     }
-    return settles && most > turn
-               ? step * step * tension_of(row) / row->length * (1 / turn - 1 / most)
-               : 0;
+    return held && most > turn ? square * tension_of(row) / row->length * (1 / turn - 1 / most) : 0;
 }
 
 void advance_hold_loads(const advance_run *run, advance_problem *p)
 {
-    const double step = p->problem.step, turn = advance_load_turn,
-                 square = step * step / (turn * turn);
+    const double step = p->problem.step, turn = advance_load_turn;
     for (int i = 0; i < run->frame->bodies && run->rows.count > 0; i++) {
-        if (run->load[run->assembly[i]].settles && square * run->load[i].rate > 1 &&
-            !advance_spins(run, i)) {
+        const double square = fmax(1, run->middles.ratio[i]) * step * step / (turn * turn);
+        if (is_held(run, i) && square * run->load[i].rate > 1 && !advance_spins(run, i)) {
             add_inertia(run->load[i].stiffness, square, &p->body[i]);
         }
     }

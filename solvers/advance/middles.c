@@ -1,8 +1,9 @@
-// Bodies on joints have the velocities of half a usual sub-step ago (Verlet, leapfrog). A sub-step
-// of length h moves them by the velocities of its middle, so that forces act for half of the usual
-// length and half of h before it; what the program sees goes on by h. An impact comes after the
-// first of these halves: the forces act for it alone, which gives the velocities that the impact
-// changes. Only events change the length much: without them forces act for h, and nothing is done.
+// Bodies on joints have velocities of some time ago, their lag, which is half of a usual sub-step
+// (Verlet, leapfrog). A sub-step of length h moves bodies by the velocities of its middle, so that
+// forces act for the lag and half of h before it; what the program sees goes on to half of the
+// usual length of this frame before the end. So forces act for all the time that passes, whatever
+// the lengths of sub-steps and of the program's steps. An impact comes after the lag: the forces
+// act for it alone, which gives the velocities that the impact changes.
 //
 // Bodies in flight have exact velocities, those that touch something the ones that their contacts
 // end with: forces act for h. What comes to touch something and does not bounce does so, too, from
@@ -40,7 +41,7 @@ static void mark_connected(const advance_run *run, bool *hangs)
 }
 
 // Which bodies hang on joints? By their assemblies: none of its bodies touches anything that bore a
-// load in the last sub-step, or turns far. false: none.
+// load in the last sub-step, or turns far, which leaves its lag. false: none.
 static bool find_hanging(const advance_run *run, bool *hangs)
 {
     const sprag_frame *frame = run->frame;
@@ -63,6 +64,7 @@ static bool find_hanging(const advance_run *run, bool *hangs)
         const sprag_mover *body = &frame->body[i];
         if (norm3(body->velocity + 3) * frame->step > advance_middle_turn || !(body->mass > 0)) {
             hangs[run->assembly[i]] = false;
+            run->middles.next[run->assembly[i]] = run->middles.lag[i];
         }
     }
     mark_connected(run, hangs);
@@ -72,20 +74,70 @@ static bool find_hanging(const advance_run *run, bool *hangs)
     return any;
 }
 
-// Sets the kick of half a usual sub-step to the bodies that hang, by their forces and rows. Stops
-// hold what rests on them, and not what comes to them or leaves them. A motor at a stop is a force
-// of the body; one that drives it to the stop may have reached its speed, one that brakes it has
-// not. The other bodies do not move.
-static void find_kick(advance_run *run, const bool *hangs)
+// Sets the lags: what joints connect has one. false: all are half of the sub-step, of this length.
+static bool set_lags(advance_run *run, double length)
 {
-    const double half = 0.5 * run->middles.usual;
+    static const double slight = 1e-9;
+    double *lag = run->middles.lag;
+    bool any = false;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const double known = run->frame->body[i].lag;
+        lag[i] = known > 0 ? known : 0.5 * length;
+        run->middles.next[i] = 0.5 * run->middles.usual;
+        any |= fabs(lag[i] - 0.5 * length) > slight * length;
+    }
+    for (bool again = any; again;) {
+        again = false;
+        for (int i = 0; i < run->rows.count; i++) {
+            const int *b = run->rows.row[i].body;
+            if (!advance_stays(run, b[0]) && !advance_stays(run, b[1]) && lag[b[0]] != lag[b[1]]) {
+                lag[b[0]] = lag[b[1]] = fmax(lag[b[0]], lag[b[1]]);
+                again = true;
+            }
+        }
+    }
+    return any;
+}
+
+int advance_body_of_row(const advance_run *run, const sprag_row *row)
+{
+    const int *body = row->body;
+    const bool second = body[0] == SPRAG_STATIC ||
+                        (body[1] != SPRAG_STATIC && !(run->frame->body[body[0]].mass > 0));
+    return body[second];
+}
+
+static void scale_forces(const advance_run *run, advance_problem *p)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        sprag_body *body = &p->body[i];
+        for (int k = 0; k < 6; k++) {
+            body->free_velocity[k] +=
+                (run->middles.ratio[i] - 1) * (body->free_velocity[k] - body->velocity[k]);
+        }
+    }
+    for (int i = 0; i < run->rows.count; i++) {
+        sprag_row *row = &p->row[i];
+        const double ratio = run->middles.ratio[advance_body_of_row(run, row)];
+        row->lo *= ratio;
+        row->hi *= ratio;
+        row->compliance /= ratio;
+    }
+}
+
+// Sets the kick of the lag to the bodies that hang, by their forces and rows. Stops hold what rests
+// on them, and not what comes to them or leaves them. A motor at a stop is a force of the body; one
+// that drives it to the stop may have reached its speed, one that brakes it has not. The other
+// bodies do not move.
+static void find_kick(advance_run *run, double step, const bool *hangs)
+{
     const sprag_scratch before = *run->solving;
     advance_problem r;
     sprag_stats stats = {0};
     if (!advance_take_rates(run, 0, &r)) {
         return;
     }
-    r.problem.step = half;
+    r.problem.step = step;
     r.problem.rows = run->rows.count;
     memcpy(r.row, run->rows.row, (size_t)run->rows.count * sizeof *r.row);
     for (int i = 0; i < r.problem.rows; i++) {
@@ -103,12 +155,14 @@ static void find_kick(advance_run *run, const bool *hangs)
         advance_start_rates(&r, i, v);
         if (hangs[run->assembly[i]]) {
             mul33(run->inverse[i], force + 3, turn);
-            add_scaled(free, half / r.body[i].mass, force, 3);
-            add_scaled(free + 3, half, turn, 3);
+            add_scaled(free, step / r.body[i].mass, force, 3);
+            add_scaled(free + 3, step, turn, 3);
+            run->middles.ratio[i] = run->middles.lag[i] / step;
         } else {
             r.body[i].mass = 0;
         }
     }
+    scale_forces(run, &r);
     const bool solved =
         advance_solve_contacts(run, &r.problem, false, ADVANCE_SWEEPS, NULL, &r.solution, &stats);
     for (int i = 0; i < r.problem.bodies && solved; i++) {
@@ -130,7 +184,7 @@ static void kick(const advance_run *run, advance_problem *p, double sign)
 
 // Forces act on those that hang, and come to nothing with which they go on and to no stop, up to
 // the middle of the sub-step.
-static void set_ratios(advance_run *run, advance_problem *p, bool *hangs)
+static void set_ratios(advance_run *run, const advance_problem *p, bool *hangs)
 {
     for (int i = 0; i < run->points.count; i++) {
         if (advance_point_approach(run, p, i) > -advance_touching_speed) {
@@ -147,56 +201,31 @@ static void set_ratios(advance_run *run, advance_problem *p, bool *hangs)
     mark_connected(run, hangs);
     for (int i = 0; i < run->frame->bodies; i++) {
         if (hangs[run->assembly[i]]) {
-            run->middles.ratio[i] = 0.5 + 0.5 * run->middles.usual / p->problem.step;
+            run->middles.ratio[i] = 0.5 + run->middles.lag[i] / p->problem.step;
+        } else {
+            run->middles.ratio[i] = 1;
         }
-    }
-}
-
-// That of the bodies that a row acts on; of those that the program moves it is 1.
-static double ratio_of(const advance_run *run, const sprag_row *row)
-{
-    const int *body = row->body;
-    const bool second = body[0] == SPRAG_STATIC ||
-                        (body[1] != SPRAG_STATIC && !(run->frame->body[body[0]].mass > 0));
-    return run->middles.ratio[body[second]];
-}
-
-static void scale_forces(const advance_run *run, advance_problem *p)
-{
-    for (int i = 0; i < run->frame->bodies; i++) {
-        sprag_body *body = &p->body[i];
-        for (int k = 0; k < 6; k++) {
-            body->free_velocity[k] +=
-                (run->middles.ratio[i] - 1) * (body->free_velocity[k] - body->velocity[k]);
-        }
-    }
-    for (int i = 0; i < run->rows.count; i++) {
-        sprag_row *row = &p->row[i];
-        const double ratio = ratio_of(run, row);
-        row->lo *= ratio;
-        row->hi *= ratio;
-        row->compliance /= ratio;
     }
 }
 
 void advance_start_velocities(advance_run *run, advance_problem *p)
 {
-    static const double slight = 1e-9;
-    const double usual = run->middles.usual;
+    const double step = p->problem.step;
     const bool bounces = advance_bounces(run, p);
     bool *hangs = run->work.moved;
     for (int i = 0; i < run->frame->bodies; i++) {
         run->middles.ratio[i] = 1;
         memset(run->middles.kick[i], 0, sizeof run->middles.kick[i]);
     }
-    if (run->rows.count == 0 || run->options->error > 0 || advance_event_work_is_spent(run) ||
-        (!bounces && fabs(p->problem.step - usual) <= slight * usual) ||
-        !find_hanging(run, hangs)) {
+    const bool changes = run->rows.count > 0 && set_lags(run, step);
+    run->middles.counts =
+        run->rows.count > 0 && !(run->options->error > 0) && !advance_event_work_is_spent(run);
+    if (!run->middles.counts || !(bounces || changes) || !find_hanging(run, hangs)) {
         advance_impact(run, p, bounces);
         return;
     }
     if (bounces) {
-        find_kick(run, hangs);
+        find_kick(run, step, hangs);
         kick(run, p, 1);
     }
     advance_impact(run, p, bounces);
@@ -223,16 +252,18 @@ static void keep_whole(advance_run *run)
 
 void advance_keep_middles(advance_run *run, const advance_problem *p)
 {
+    const double step = p->problem.step;
     keep_whole(run);
     for (int i = 0; i < run->frame->bodies; i++) {
-        const double more = 1 / run->middles.ratio[i] - 1;
-        for (int k = 0; k < 6 && more != 0; k++) {
+        const double ratio = run->middles.ratio[i],
+                     more = 0.5 * (step - run->middles.usual) / (ratio * step);
+        for (int k = 0; k < 6 && ratio != 1; k++) {
             const double change = more * (run->attempt.velocity[i][k] - p->body[i].velocity[k]);
             run->attempt.velocity[i][k] += change;
             run->attempt.lag[i][k] += change;
         }
     }
     for (int i = 0; i < run->rows.count; i++) {
-        run->rows.force[i] /= ratio_of(run, &run->rows.row[i]);
+        run->rows.force[i] /= run->middles.ratio[advance_body_of_row(run, &run->rows.row[i])];
     }
 }

@@ -69,6 +69,7 @@ static void move_bodies(advance_run *run, double distance, double clock)
         mover->turn += norm3(run->attempt.motion[i].velocity + 3) * t;
         mover->flown += run->attempt.flies[i] ? t : 0;
         mover->pushed |= is_pushed(run, i, t);
+        mover->lag = run->middles.counts ? run->middles.next[run->assembly[i]] : mover->lag;
         double share = distance < clock ? 0 : run->attempt.share[i], *v = run->attempt.velocity[i];
         double idle = 1 - distance / run->attempt.length; // forces of flight act while bodies move
         add_scaled(v, -2 * idle, run->attempt.lag[i], 6);

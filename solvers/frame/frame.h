@@ -18,6 +18,8 @@ typedef struct sprag_mover {
     bool gyroscopic;    // has gyroscopic torque: without torque its angular momentum is constant
     bool capped;        // turns no faster than `cap`, however fast its angular velocity
     double cap;         // rad/s
+    double lag; // s, by which its velocity is older than its pose; 0: unknown. Of bodies on joints;
+                // changed by advance.h
     // by the method, over the frame:
     double path, turn; // m, rad, that the body has moved
     double flown;      // s, in which `force` has moved it along a parabola

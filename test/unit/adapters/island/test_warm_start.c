@@ -152,8 +152,8 @@ START_TEST(remembers_rows)
     touching t = open_touching();
     dJointID joint = contact_at(&t, 0, 0, 0), other = contact_at(&t, 0, 0, 0);
     ode_warm_start *memory = sprag_ode_warm_start_make();
-    sprag_ode_warm_start_store_row(memory, joint, 0, 5);
-    sprag_ode_warm_start_store_row(memory, joint, 1, -6);
+    sprag_ode_warm_start_store_row(memory, joint, 0, 5, 0);
+    sprag_ode_warm_start_store_row(memory, joint, 1, -6, 0);
     sprag_ode_warm_start_next_step(memory);
     ck_assert_double_eq(force_of_row(memory, joint, 0), 5);
     ck_assert_double_eq(force_of_row(memory, joint, 1), -6);
@@ -233,12 +233,12 @@ START_TEST(remembers_what_threads_store)
     dGeomID a = dCreateSphere(0, 1), b = dCreateSphere(0, 1);
     dJointID contact = contact_at(&t, a, b, 0);
     ode_warm_start *memory = sprag_ode_warm_start_make();
-    sprag_ode_warm_start_store_row(memory, contact, 5, 50);
+    sprag_ode_warm_start_store_row(memory, contact, 5, 50, 0);
     ck_assert(sprag_ode_warm_start_begin_threads(memory, 2));
-    sprag_ode_warm_start_store_row(memory, contact, 0, 1);
+    sprag_ode_warm_start_store_row(memory, contact, 0, 1, 0);
     remember(memory, contact, 10);
     sprag_ode_warm_start_end_threads(memory);
-    sprag_ode_warm_start_store_row(memory, contact, 1, 2);
+    sprag_ode_warm_start_store_row(memory, contact, 1, 2, 0);
     sprag_ode_warm_start_next_step(memory);
     ck_assert_double_eq(force_of_row(memory, contact, 5), 50);
     ck_assert_double_eq(force_of_row(memory, contact, 0), 1);

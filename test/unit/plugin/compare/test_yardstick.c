@@ -575,7 +575,7 @@ START_TEST(memory_of_forces_travels)
     dWorldID w = open_world(0);
     dJointID joint = dJointCreateBall(w, NULL);
     for (int row = 0; row < 3; row++) {
-        sprag_ode_warm_start_store_row(from, joint, row, 1.5 * row);
+        sprag_ode_warm_start_store_row(from, joint, row, 1.5 * row, 0);
     }
     sprag_ode_warm_start_next_step(from);
     size_t length = sprag_ode_warm_start_write(from, NULL, 0);

@@ -358,7 +358,9 @@ static double energy_of(const dBodyID *link, double h)
 // 16.7 ms, with a restitution of 0.8.
 START_TEST(chain_wins_nothing_at_its_stops)
 {
-    static const double rise[] = {1e-3, 0.1, 0.1}; // J, of a step, without restitution
+    // J, of a step, without restitution; at 10 ms 0.03 by the ways of the links, because velocities
+    // are later than those of the middle of a step where loads divide it.
+    static const double rise[] = {1e-3, 0.25, 0.1};
     scene s = open_scene(_i);
     dBodyID link[LINKS];
     dMass m;
