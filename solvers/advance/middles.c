@@ -1,9 +1,10 @@
 // Bodies on joints have velocities of some time ago, their lag, which is half of a usual sub-step
 // (Verlet, leapfrog). A sub-step of length h moves bodies by the velocities of its middle, so that
 // forces act for the lag and half of h before it; what the program sees goes on to half of the
-// usual length of this frame before the end. So forces act for all the time that passes, whatever
-// the lengths of sub-steps and of the program's steps. An impact comes after the lag: the forces
-// act for it alone, which gives the velocities that the impact changes.
+// usual length of this frame before the end, or stays where that is earlier. So forces act for all
+// the time that passes, whatever the lengths of sub-steps and of the program's steps. An impact
+// comes after the lag: the forces act for it alone, which gives the velocities that the impact
+// changes.
 //
 // Bodies in flight have exact velocities, those that touch something the ones that their contacts
 // end with: forces act for h. What comes to touch something and does not bounce does so, too, from
@@ -83,7 +84,6 @@ static bool set_lags(advance_run *run, double length)
     for (int i = 0; i < run->frame->bodies; i++) {
         const double known = run->frame->body[i].lag;
         lag[i] = known > 0 ? known : 0.5 * length;
-        run->middles.next[i] = 0.5 * run->middles.usual;
         any |= fabs(lag[i] - 0.5 * length) > slight * length;
     }
     for (bool again = any; again;) {
@@ -95,6 +95,9 @@ static bool set_lags(advance_run *run, double length)
                 again = true;
             }
         }
+    }
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->middles.next[i] = fmin(0.5 * run->middles.usual, lag[i] + length);
     }
     return any;
 }
@@ -256,7 +259,7 @@ void advance_keep_middles(advance_run *run, const advance_problem *p)
     keep_whole(run);
     for (int i = 0; i < run->frame->bodies; i++) {
         const double ratio = run->middles.ratio[i],
-                     more = 0.5 * (step - run->middles.usual) / (ratio * step);
+                     more = (0.5 * step - run->middles.next[i]) / (ratio * step);
         for (int k = 0; k < 6 && ratio != 1; k++) {
             const double change = more * (run->attempt.velocity[i][k] - p->body[i].velocity[k]);
             run->attempt.velocity[i][k] += change;

@@ -390,6 +390,83 @@ START_TEST(chain_wins_nothing_at_its_stops)
 }
 END_TEST
 
+enum { LIMBS = 6 };
+
+typedef struct limb {
+    double side[3], at[3], mass; // m, m, kg
+    int on;                      // which one it hangs on
+    double joint[3];             // m; of the first: none
+    double low, high, low2;      // rad; low2 0: a hinge about y
+} limb;
+
+static const limb torso[LIMBS] = {
+    {{0.2, 0.3, 0.16}, {0, 0, 0.98}, 12, 0, {0}, 0, 0, 0},
+    {{0.2, 0.34, 0.38}, {0, 0, 1.27}, 25, 0, {0, 0, 1.07}, -0.6, 0.6, -1.2},
+    {{0.1, 0.1, 0.2}, {0, 0.25, 1.28}, 2, 1, {0, 0.25, 1.41}, -0.6, 0.6, -1.2},
+    {{0.1, 0.1, 0.2}, {0, -0.25, 1.28}, 2, 1, {0, -0.25, 1.41}, -0.6, 0.6, -1.2},
+    {{0.08, 0.08, 0.2}, {0, 0.25, 1}, 1.5, 2, {0, 0.25, 1.14}, 0, 2.2, 0},
+    {{0.08, 0.08, 0.2}, {0, -0.25, 1}, 1.5, 3, {0, -0.25, 1.14}, 0, 2.2, 0},
+};
+
+static dBodyID add_limb(const scene *s, const limb *l, dBodyID on)
+{
+    dMass m;
+    dBodyID body = dBodyCreate(s->world);
+    dMassSetBoxTotal(&m, l->mass, l->side[0], l->side[1], l->side[2]);
+    dBodySetMass(body, &m);
+    dBodySetPosition(body, l->at[0], l->at[1], l->at[2]);
+    const double x = 40 * dRandReal() - 20, y = 40 * dRandReal() - 20;
+    dBodySetAngularVel(body, x, y, 40 * dRandReal() - 20);
+    if (on && l->low2 != 0) {
+        dJointID joint = dJointCreateUniversal(s->world, 0);
+        dJointAttach(joint, on, body);
+        dJointSetUniversalAnchor(joint, l->joint[0], l->joint[1], l->joint[2]);
+        dJointSetUniversalParam(joint, dParamLoStop, l->low);
+        dJointSetUniversalParam(joint, dParamHiStop, l->high);
+        dJointSetUniversalParam(joint, dParamLoStop2, l->low2);
+        dJointSetUniversalParam(joint, dParamHiStop2, -l->low2);
+    } else if (on) {
+        dJointID joint = dJointCreateHinge(s->world, 0);
+        dJointAttach(joint, body, on);
+        dJointSetHingeAnchor(joint, l->joint[0], l->joint[1], l->joint[2]);
+        dJointSetHingeAxis(joint, 0, 1, 0);
+        dJointSetHingeParam(joint, dParamLoStop, l->low);
+        dJointSetHingeParam(joint, dParamHiStop, l->high);
+    }
+    return body;
+}
+
+// Torso and arms of a ragdoll whirl without weight, from stop to stop. Where a stop ended a
+// sub-step early after a step of many, what the program saw went on by more than the sub-step had
+// changed, and won 0.2 %. The rest is what mending the joints' errors does against the forces of
+// stops.
+START_TEST(limbs_win_nothing_at_their_stops)
+{
+    for (unsigned seed = 1; seed <= 60; seed++) {
+        scene s = open_scene(2);
+        dBodyID body[LIMBS];
+        double before = 0;
+        dWorldSetGravity(s.world, 0, 0, 0);
+        dBodySetPosition(s.body, 0, 0, 100);
+        dRandSetSeed(seed);
+        for (int i = 0; i < LIMBS; i++) {
+            body[i] = add_limb(&s, &torso[i], i > 0 ? body[torso[i].on] : NULL);
+            dGeomSetBody(dCreateSphere(s.space, 1e-3), body[i]);
+        }
+        for (int i = 0; i < 60; i++) {
+            double now = 0;
+            step(&s);
+            for (int k = 0; k < LIMBS; k++) {
+                now += kinetic_energy(body[k]);
+            }
+            ck_assert(i <= 10 || now < 1.001 * before); // first the joints come together
+            before = now;
+        }
+        close_scene(&s);
+    }
+}
+END_TEST
+
 // A bar on a braked one turns against its stop. The brake won 0.17 J at 16.7 ms.
 START_TEST(brake_wins_nothing_at_a_stop)
 {
@@ -527,8 +604,9 @@ int main(void)
               {braked_slider_bounces_off_its_stop, CASES}, {motor_pushes_both_bodies_alike, CASES},
               {spring_bounces_off_the_floor, CASES}, {slider_bounces_off_the_floor, CASES},
               {hinge_bounces_off_its_stop, CASES}, {hinge_bounces_at_any_time_of_a_step, CASES},
-              {chain_wins_nothing_at_its_stops, 6}, {pendulum_keeps_its_height_at_a_wall, 3},
-              {brake_wins_nothing_at_a_stop, 9}, {motor_makes_no_bounce_faster, 18},
-              {balls_that_meet_fall_on, 3}, {boxes_at_a_stop_keep_their_momentum, 24});
+              {chain_wins_nothing_at_its_stops, 6}, {limbs_win_nothing_at_their_stops, 1},
+              {pendulum_keeps_its_height_at_a_wall, 3}, {brake_wins_nothing_at_a_stop, 9},
+              {motor_makes_no_bounce_faster, 18}, {balls_that_meet_fall_on, 3},
+              {boxes_at_a_stop_keep_their_momentum, 24});
     return run_suite(suite);
 }
