@@ -249,6 +249,7 @@ static sprag_result sweep(const island *b, int most)
 {
     sprag_best *best = b->best;
     const double change = b->options->sweep_change * fmin(1, b->motion);
+    const bool moves = !b->near && !b->options->exact;
     const sprag_sweeps_options sweeps = {.soft = best->soft,
                                          .most = most,
                                          .least = STRIBECK_POOR_SWEEPS,
@@ -256,6 +257,7 @@ static sprag_result sweep(const island *b, int most)
                                          .tolerance = b->options->exact
                                                           ? STRIBECK_SWEEP_TOLERANCE
                                                           : fmax(STRIBECK_SWEEP_TOLERANCE, change),
+                                         .enough = moves ? STRIBECK_SWEEP_ENOUGH : 0,
                                          .moving = b->options->stiction_tolerance,
                                          .at_rest = b->options->stiction_at_rest};
     sprag_stats swept = *b->stats;

@@ -78,6 +78,23 @@ static double coupling(const batch_row *a, const batch_row *b)
     return dot6(a->jacobian[0], b->turn[0]) + dot6(a->jacobian[1], b->turn[1]);
 }
 
+// J v of a row at these velocities of the nodes, with the offset.
+static double rate_at(const sweeps *s, const batch_row *row, const batch_velocity *v)
+{
+    double rate = row->offset;
+    for (int side = 0; side < 2; side++) {
+        const double *of = v[row->node[side]], *J = row->jacobian[side];
+        rate += dot3(J, of) + dot3(J + 3, of + 4);
+        for (int k = 0; row->port[side] >= 0 && k < 2; k++) {
+            const sweeps_port *port = &s->port[row->port[side]];
+            const double *J = port->jacobian[k][0];
+            const double *of = port->node[k] >= 0 ? v[port->node[k]] : NULL;
+            rate += of ? dot3(J, of) + dot3(J + 3, of + 4) : 0;
+        }
+    }
+    return rate;
+}
+
 void singles_prepare(sweeps *s, const batch_velocity *start, batch_slips *slips)
 {
     for (int i = 0; i < s->singles; i++) {
@@ -96,7 +113,7 @@ void singles_prepare(sweeps *s, const batch_velocity *start, batch_slips *slips)
         one->coupling[0] = fabs(coupling(&row[1], &row[2]));
         one->coupling[1] = contact->turning ? fabs(coupling(&row[3], &row[4])) : 0;
         for (int k = 0; k < 2; k++) {
-            slip[k] = sweeps_row_rate(s, &row[1 + k], start) - contact->slide.velocity[k];
+            slip[k] = rate_at(s, &row[1 + k], start) - contact->slide.velocity[k];
         }
         one->slip = hypot(slip[0], slip[1]);
         slips->fastest = fmax(slips->fastest, one->slip);

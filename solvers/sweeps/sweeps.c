@@ -284,22 +284,6 @@ double sweeps_add_mechanisms(const sweeps *s, batch_row *row)
     return bare;
 }
 
-double sweeps_row_rate(const sweeps *s, const batch_row *row, const batch_velocity *v)
-{
-    double rate = row->offset;
-    for (int side = 0; side < 2; side++) {
-        const double *of = v[row->node[side]], *J = row->jacobian[side];
-        rate += dot3(J, of) + dot3(J + 3, of + 4);
-        for (int k = 0; row->port[side] >= 0 && k < 2; k++) {
-            const sweeps_port *port = &s->port[row->port[side]];
-            const double *J = port->jacobian[k][0];
-            const double *of = port->node[k] >= 0 ? v[port->node[k]] : NULL;
-            rate += of ? dot3(J, of) + dot3(J + 3, of + 4) : 0;
-        }
-    }
-    return rate;
-}
-
 // After mechanisms_factor.
 static void set_row_yield(sweeps *s, batch_row *row)
 {
@@ -517,6 +501,14 @@ static double scale_of(const sweeps *s)
     return fmax(fmax(s->scale, sqrt(energy(s, v, (const batch_velocity *)s->free))), DBL_MIN);
 }
 
+// Has the last sweep hardly moved a body? Contacts of one face take load from one another for
+// hundreds of sweeps.
+static bool moves_nothing(const sweeps *s, double least)
+{
+    const batch_velocity *v = (const batch_velocity *)s->x.v;
+    return sqrt(energy(s, v, (const batch_velocity *)s->before)) <= SWEEPS_STILL * least;
+}
+
 // Products of 6x6 blocks, of a sweep.
 static double work_of_sweep(const sweeps *s)
 {
@@ -541,7 +533,9 @@ static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *sta
         stats->sweeps++;
         stats->convergence = change / scale;
         if (stops || stats->convergence <= options->tolerance || !isfinite(change) ||
-            stagnates(it, stats->convergence, halfway)) {
+            stagnates(it, stats->convergence, halfway) ||
+            (it % SWEEPS_STILL_SPAN == 0 && stats->convergence <= options->enough &&
+             moves_nothing(s, options->tolerance * scale))) {
             stats->sweep_work += coupling + it * each;
             return;
         }

@@ -21,6 +21,7 @@ typedef struct sprag_sweeps_options {
     int most, least;  // sweeps; the least whatever they cost
     double most_work; // products of 6x6 blocks: the solve ends before it takes more. INFINITY: any
     double tolerance; // of the last change, relative to the momentum of the step: the solve ends
+    double enough;    // likewise, where the last sweep moves no body by more than the tolerance
     double moving;    // m/s, largest stiction tolerance of a contact; 0: 1e-3 of the speed scale
     double at_rest;   // m/s, least stiction tolerance; 0: 1e-8 of the speed scale
 } sprag_sweeps_options;

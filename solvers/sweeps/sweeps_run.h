@@ -57,8 +57,6 @@ void sweeps_set_row(sweeps *s, batch_row *to, const int body[2], const double J[
 // After mechanisms_factor: adds to the inverse mass what mechanisms leave of it. Returns the
 // inverse mass as if no row held their bodies, 1/kg.
 double sweeps_add_mechanisms(const sweeps *s, batch_row *row);
-// J v of a row at these velocities of the nodes, with the offset.
-double sweeps_row_rate(const sweeps *s, const batch_row *row, const batch_velocity *v);
 
 // J M^-1 J' of a row at one node, 1/kg.
 static inline double node_inverse_mass(const sweeps *s, int node, const double J[6])
