@@ -289,27 +289,58 @@ INLINE void laws_of(const sprag_cones *cones, const four *f, double stiction, co
     of->flat = SELECT(of->linear, tolerance, zeros);
 }
 
+// The cube root, to a twentieth, of lanes that are not negative: a third of the exponent. 1/3 = 1/4
+// + 1/16 + 1/64 + ...
+INLINE void cube_root_of(lanes *x)
+{
+    typedef uint64_t bits __attribute__((vector_size(32), aligned(32)));
+    const bits of = (bits)*x;
+    const bits third = (of >> 2) + (of >> 4) + (of >> 6) + (of >> 8) + (of >> 10) + (of >> 12);
+    *x = (lanes)(third + 0x2aa0c00000000000); // two thirds of 1, and a mean error of 0
+}
+
 // rho, m/s, at the point of a law: 1 = sum (a / (L + b rho))^2 + least / rho^2, or less at the knee
 // of a proportional law. The inverse of the root of the right-hand side is a mean of functions that
 // are linear in rho, concave and nearly linear itself. Newton's method starts at the solution for
-// b = 0, which sticks, or at the slip without stiction.
+// b = 0, which sticks, or at the slip without stiction. Where |a| is nearly L neither is near;
+// there the sum falls in proportion to rho, and (spare + rho) rho^2 = cube.
 INLINE void find_rho(const laws *law, const lanes a[2], const lanes b[2], lanes *rho)
 {
-    const lanes tolerance = law->tolerance;
+    const lanes tolerance = law->tolerance, largest = law->largest;
     lanes least = LARGER(tolerance, law->flat), stuck = zeros, slides = zeros;
+    lanes square = zeros, rate = zeros;
     for (int k = 0; k < 2; k++) {
-        const lanes share = a[k] / (law->largest + b[k] * least);
+        const lanes share = a[k] / (largest + b[k] * least);
         const lanes size = ABS(a[k]);
-        const lanes slip = (size - law->largest) / b[k];
+        const lanes slip = (size - largest) / b[k];
+        lanes whole = size / largest;
+        whole = SELECT(whole < 1e100, whole, 1e100 * ones); // room for products
         stuck += share * share;
+        square += whole * whole;
+        rate += 2 * (whole * b[k]) * (whole / largest);
         slides = LARGER(slip, slides);
     }
     const lane_mask holds = stuck < 1;
     lanes left = DIVISOR(holds, 1 - stuck);
     root_of(&left);
-    const lanes at = tolerance / left, sticks = SELECT(holds, at, zeros);
+    rate = DIVISOR(rate > 0, rate);
+    const lanes cube = law->least / rate, spare = (1 - square) / rate;
+    lanes edge = rate * tolerance;
+    edge = 1 / DIVISOR(edge > 0, edge); // cube, in tolerances
+    cube_root_of(&edge);
+    edge *= tolerance;
+    const lanes held = tolerance / left, slid = LARGER(-spare, edge);
+    const lane_mask close = holds & (edge > STRIBECK_LAW_EDGE * spare);
+    lanes at = SELECT(holds, held, slid);
+    if (any(&close)) {
+        lanes next = LARGER(spare, zeros);
+        next += SMALLER(held, edge);
+        next = cube / DIVISOR(next > 0, next);
+        root_of(&next);
+        at = SELECT(close & (next < at), next, at);
+    }
     least = LARGER(slides, least);
-    *rho = LARGER(sticks, least);
+    *rho = LARGER(at, least);
     lane_mask open = (lane_mask)zeros - 1;
     for (int i = 0; i < STRIBECK_LAW_ITERATIONS && any(&open); i++) {
         lanes sum = law->least / (*rho * *rho), fall = sum / *rho;
