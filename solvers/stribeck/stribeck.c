@@ -469,6 +469,15 @@ static sprag_result solve_by_sweeps(island *b)
     return sweep(b, most < INT_MAX / times ? times * most : INT_MAX);
 }
 
+// Newton's method in the velocities brings few contacts of an island to rest with each update, and
+// the more bodies there are, the fewer updates it is given without progress.
+static bool newton_may_end(const island *b)
+{
+    const double patience = STRIBECK_BRIEF_PATIENCE / (6.0 * b->moving);
+    const int laws = b->problem->contacts + b->problem->rows;
+    return b->problem->contacts == 0 || patience >= STRIBECK_NEWTON_SHARE * laws;
+}
+
 // Direct methods follow sweeps that leave the island near rest, where contacts creep without them,
 // or one body alone. In loops, known forces follow only sweeps that have converged: from others
 // they do not end. Newton's method in the velocities goes on in trees, and where joints hold
@@ -491,9 +500,10 @@ static sprag_result finish_sweeps(island *b, sprag_result result)
     const bool nearly = b->trees || b->stats->convergence <= STRIBECK_SWEEP_TOLERANCE;
     const bool known_next = b->joined ? !b->free : !b->known_first && nearly;
     if (b->known_pays && has_failed(last) && (exact || b->moving == 1 || (rests && known_next))) {
-        const unsigned newton = b->trees || b->joined ? SPRAG_ATTEMPT_NEWTON : 0;
+        const bool may_end = (b->trees || b->joined) && newton_may_end(b);
+        const unsigned newton = may_end ? SPRAG_ATTEMPT_NEWTON : 0;
         const unsigned known = b->joined ? 0 : SPRAG_ATTEMPT_SWEPT; // of joints they have failed
-        last = try_directly(b, newton | known, b->most, &b->known);
+        last = newton | known ? try_directly(b, newton | known, b->most, &b->known) : last;
         b->solved = last == SPRAG_OK;
     }
     const double cost = STRIBECK_INTERIOR_LEAST * b->update;
