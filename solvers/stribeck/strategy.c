@@ -138,9 +138,9 @@ static void go_to_known(sprag_strategy_state *w)
     }
 }
 
-// The error that an interior-point solve may leave: what moves needs less exact velocities than
-// what has nearly come to rest.
-static double interior_tolerance(const sprag_strategy_state *w)
+// The error that an interior-point solve may leave, at most so much: what moves needs less exact
+// velocities than what has nearly come to rest.
+static double interior_tolerance(const sprag_strategy_state *w, double most)
 {
     const sprag_system *system = w->system;
     system->space->momentum(system, system->start, system->work);
@@ -148,7 +148,7 @@ static double interior_tolerance(const sprag_strategy_state *w)
     return w->options.exact ? clamp(STRIBECK_INTERIOR_OF_MOTION * moves, STRIBECK_INTERIOR_FINEST,
                                     STRIBECK_INTERIOR_COARSEST)
                             : clamp(STRIBECK_INTERIOR_ENOUGH * moves, STRIBECK_INTERIOR_FINEST,
-                                    STRIBECK_INTERIOR_ENOUGH);
+                                    most);
 }
 
 // Newton's method in known forces. It is given up where it leaves them: contacts that were held let
@@ -161,7 +161,8 @@ static sprag_result solve_known(sprag_strategy_state *w)
     const bool patient = w->options.attempts & SPRAG_ATTEMPT_PATIENT;
     const double tolerance = (root ? STRIBECK_FORCE_KNOWN : 1) * w->options.tolerance;
     const sprag_forces_limits limits = {
-        w->options.finest, patient ? fmax(tolerance, interior_tolerance(w)) : tolerance,
+        w->options.finest,
+        patient ? fmax(tolerance, interior_tolerance(w, STRIBECK_INTERIOR_ENOUGH)) : tolerance,
         affordable(w, w->options.max_iterations),
         patient ? SPRAG_FORCES_PATIENT : SPRAG_FORCES_BRIEF};
     go_to_known(w);
@@ -304,7 +305,8 @@ static sprag_result solve_interior_point(sprag_strategy_state *w)
         take(w, w->best->solution);
     }
     sprag_result result = sprag_interior_solve(w->system, o->softest, o->stiction,
-                                               interior_tolerance(w), most, w->v, w->dv, &w->stats);
+                                               interior_tolerance(w, INFINITY), most, w->v, w->dv,
+                                               &w->stats);
     bool enough = w->stats.convergence <= STRIBECK_INTERIOR_ENOUGH;
     return result == SPRAG_NOT_CONVERGED && enough ? SPRAG_OK : result;
 }
