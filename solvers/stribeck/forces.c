@@ -334,9 +334,10 @@ sprag_result sprag_forces_solve(sprag_system *system, double softest,
     if (result != SPRAG_NOT_CONVERGED || stats->iterations >= last) {
         return result;
     }
-    result =
-        sprag_interior_solve(system, softest, limits->stiction, STRIBECK_INTERIOR_FINEST,
-                             updates_left(last, stats, STRIBECK_INTERIOR_UPDATES), v, dv, stats);
+    const sprag_interior_limits interior = {STRIBECK_INTERIOR_FINEST,
+                                            updates_left(last, stats, STRIBECK_INTERIOR_UPDATES),
+                                            STRIBECK_INTERIOR_WARM};
+    result = sprag_interior_solve(system, softest, limits->stiction, &interior, v, dv, stats);
     if (result != SPRAG_OK && result != SPRAG_NOT_CONVERGED) {
         return result;
     }

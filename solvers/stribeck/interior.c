@@ -27,6 +27,7 @@
 typedef struct interior {
     sprag_system *system;
     double scale, stiction; // m/s
+    double warm;            // of the limits
     batch *first;
     int cones; // lanes that are used, of all batches
 } interior;
@@ -50,7 +51,7 @@ static double first_impulse(const interior *in, const sprag_point *point)
 static double warm_impulse(const interior *in, const sprag_point *point)
 {
     double first = first_impulse(in, point);
-    return point->guess[0] < 0 ? first : fmax(point->guess[0], STRIBECK_INTERIOR_WARM * first);
+    return point->guess[0] < 0 ? first : fmax(point->guess[0], in->warm * first);
 }
 
 // In the middle of the bounds.
@@ -222,7 +223,7 @@ static double start_warm(const interior *in, const sprag_point *point, batch *b,
         b->p[c->at[k]][lane] *= c->by[k][lane] > 0 ? share : 1;
     }
     double load = fmax(first_impulse(in, point), b->p[0][lane]);
-    return STRIBECK_INTERIOR_WARM * STRIBECK_INTERIOR_DUAL * in->scale * load;
+    return in->warm * STRIBECK_INTERIOR_DUAL * in->scale * load;
 }
 
 static double dual_of(const interior *in, const cones *c, int lane)
@@ -510,10 +511,11 @@ static void balance(interior *in, double *v, double *dv)
 }
 
 sprag_result sprag_interior_solve(sprag_system *system, double scale, double stiction,
-                                  double tolerance, int updates, double *v, double *dv,
+                                  const sprag_interior_limits *limits, double *v, double *dv,
                                   sprag_stats *stats)
 {
-    interior in = {.system = system, .scale = scale, .stiction = stiction};
+    interior in = {.system = system, .scale = scale, .stiction = stiction, .warm = limits->warm};
+    const int updates = limits->updates;
     if (!take(&in)) {
         return SPRAG_NO_MEMORY;
     }
@@ -546,7 +548,7 @@ sprag_result sprag_interior_solve(sprag_system *system, double scale, double sti
         if (!isfinite(stats->convergence)) {
             return SPRAG_SINGULAR;
         }
-        if (stats->convergence <= tolerance) {
+        if (stats->convergence <= limits->tolerance) {
             result = SPRAG_OK;
             break;
         }

@@ -6,15 +6,21 @@
 
 #include "system.h"
 
+typedef struct sprag_interior_limits {
+    double tolerance;
+    int updates; // at most
+    double warm; // share of the start's distance from the bounds where impulses are known
+} sprag_interior_limits;
+
 // Solves Coulomb's law with sticking that yields by `stiction` (m/s) at its bound, and the bounds
 // of rows. Sets v (size, m/s, rad/s) and the impulses of the system, which keep all bounds.
-// scale: m/s, what the step changes. dv: size, scratch. At most `updates`; the history and the
-// counts are those of stats.
-// SPRAG_OK: the largest of the complementarity gaps has come to `tolerance` times what `scale`
+// scale: m/s, what the step changes. dv: size, scratch. The history and the counts are those of
+// stats.
+// SPRAG_OK: the largest of the complementarity gaps has come to the tolerance times what `scale`
 // stands for; SPRAG_NOT_CONVERGED: v and the impulses are the last; SPRAG_SINGULAR,
 // SPRAG_NO_MEMORY: v is undefined.
 sprag_result sprag_interior_solve(sprag_system *system, double scale, double stiction,
-                                  double tolerance, int updates, double *v, double *dv,
+                                  const sprag_interior_limits *limits, double *v, double *dv,
                                   sprag_stats *stats);
 
 #endif

@@ -138,17 +138,29 @@ static void go_to_known(sprag_strategy_state *w)
     }
 }
 
+// Momentum before the step, relative to what the step changes.
+static double moves(const sprag_strategy_state *w)
+{
+    const sprag_system *system = w->system;
+    system->space->momentum(system, system->start, system->work);
+    return sprag_system_weighed(system, system->work) / fmax(system->momentum, DBL_MIN);
+}
+
 // The error that an interior-point solve may leave, at most so much: what moves needs less exact
 // velocities than what has nearly come to rest.
 static double interior_tolerance(const sprag_strategy_state *w, double most)
 {
-    const sprag_system *system = w->system;
-    system->space->momentum(system, system->start, system->work);
-    double moves = sprag_system_weighed(system, system->work) / fmax(system->momentum, DBL_MIN);
-    return w->options.exact ? clamp(STRIBECK_INTERIOR_OF_MOTION * moves, STRIBECK_INTERIOR_FINEST,
-                                    STRIBECK_INTERIOR_COARSEST)
-                            : clamp(STRIBECK_INTERIOR_ENOUGH * moves, STRIBECK_INTERIOR_FINEST,
-                                    most);
+    const double exact = STRIBECK_INTERIOR_OF_MOTION, finest = STRIBECK_INTERIOR_FINEST;
+    return w->options.exact ? clamp(exact * moves(w), finest, STRIBECK_INTERIOR_COARSEST)
+                            : clamp(STRIBECK_INTERIOR_ENOUGH * moves(w), finest, most);
+}
+
+// The impulses of sweeps that have not converged are farther from the solution than those of the
+// last step; but in motion updates that begin close to them show at once what cannot be reached.
+static double swept_warmth(const sprag_strategy_state *w)
+{
+    const double motion = fmax(1, moves(w));
+    return fmax(STRIBECK_INTERIOR_WARM, STRIBECK_INTERIOR_SWEPT / (motion * motion));
 }
 
 // Newton's method in known forces. It is given up where it leaves them: contacts that were held let
@@ -297,16 +309,18 @@ static sprag_result solve_frozen_friction(sprag_strategy_state *w)
 static sprag_result solve_interior_point(sprag_strategy_state *w)
 {
     const sprag_strategy_options *o = &w->options;
-    int most = affordable(w, STRIBECK_INTERIOR_UPDATES);
-    if (most < STRIBECK_INTERIOR_LEAST) {
+    sprag_interior_limits limits = {interior_tolerance(w, INFINITY),
+                                    affordable(w, STRIBECK_INTERIOR_UPDATES),
+                                    STRIBECK_INTERIOR_WARM};
+    if (limits.updates < STRIBECK_INTERIOR_LEAST) {
         return SPRAG_NOT_CONVERGED;
     }
     if (w->best->stats.residual <= STRIBECK_ACCEPTED) {
         take(w, w->best->solution);
+        limits.warm = swept_warmth(w);
     }
-    sprag_result result = sprag_interior_solve(w->system, o->softest, o->stiction,
-                                               interior_tolerance(w, INFINITY), most, w->v, w->dv,
-                                               &w->stats);
+    sprag_result result =
+        sprag_interior_solve(w->system, o->softest, o->stiction, &limits, w->v, w->dv, &w->stats);
     bool enough = w->stats.convergence <= STRIBECK_INTERIOR_ENOUGH;
     return result == SPRAG_NOT_CONVERGED && enough ? SPRAG_OK : result;
 }
