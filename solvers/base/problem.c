@@ -392,3 +392,25 @@ void sprag_rows_lever(const sprag_row *row, int rows, int side, double lever[3])
         add_scaled(lever, -0.5 * dot3(normal, lever), normal, 3);
     }
 }
+
+int sprag_problem_moving(const sprag_problem *problem)
+{
+    int moving = 0;
+    for (int b = 0; b < problem->bodies; b++) {
+        moving += problem->body[b].mass > 0;
+    }
+    return moving;
+}
+
+bool sprag_problem_is_trees(const sprag_problem *problem)
+{
+    int edges = 0, last[2] = {SPRAG_STATIC, SPRAG_STATIC};
+    for (int i = 0; i < problem->contacts; i++) {
+        const int *body = problem->contact[i].body;
+        bool joins = body[1] != SPRAG_STATIC && problem->body[body[0]].mass > 0 &&
+                     problem->body[body[1]].mass > 0;
+        edges += joins && (body[0] != last[0] || body[1] != last[1]);
+        last[0] = body[0], last[1] = body[1];
+    }
+    return edges < sprag_problem_moving(problem);
+}

@@ -169,6 +169,13 @@ static inline bool sprag_row_is_stop(const sprag_row *row)
     return (row->lo == 0 && row->hi == INFINITY) || (row->lo == -INFINITY && row->hi == 0);
 }
 
+// Bodies with a mass.
+int sprag_problem_moving(const sprag_problem *problem);
+
+// Do they touch in chains and trees only, as in a stack? Then a factorization has no fill.
+// Contacts of a pair follow each other.
+bool sprag_problem_is_trees(const sprag_problem *problem);
+
 // Do its bodies move on one another by less than `most` (m/s) before the step? What rolls does not
 // rest, what lies on a moving surface does.
 bool sprag_contact_rests(const sprag_problem *problem, const sprag_contact *contact, double most);

@@ -42,10 +42,7 @@ sprag_softness sprag_problem_softness(const sprag_problem *problem, sprag_shares
 
 double sprag_softness_for_sweeps(double normal, const sprag_problem *problem)
 {
-    int moving = 0;
-    for (int i = 0; i < problem->bodies; i++) {
-        moving += problem->body[i].mass > 0;
-    }
+    const int moving = sprag_problem_moving(problem);
     double path = cbrt(fmax(1, moving / SPRAG_SOFT_BODIES));
     return normal * fmin(path * path, SPRAG_SOFT_GROWTH);
 }

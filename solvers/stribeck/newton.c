@@ -166,8 +166,9 @@ sprag_result sprag_newton_harden_rows(sprag_system *system, double tolerance, do
         return SPRAG_NO_MEMORY;
     }
     if (factors_are_old(system, stats)) {
+        const bool symmetric = sprag_system_is_symmetric(system);
         stats->factorizations++;
-        if (sprag_system_factor(system, stiction, NULL, system->symmetric) != SPRAG_OK) {
+        if (sprag_system_factor(system, stiction, NULL, symmetric) != SPRAG_OK) {
             return SPRAG_OK;
         }
     }

@@ -46,6 +46,14 @@ typedef struct sprag_space6 {
 sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int nodes,
                                sprag_scratch *scratch);
 
+// The memory of the matrix has been released: there are no factors, and the next one takes it anew.
+static inline void sprag_space6_forget(sprag_system *system)
+{
+    sprag_space6 *space = system->chart;
+    space->blocks.diagonal = NULL;
+    memset(system->row_slope, 0, (size_t)system->equations * sizeof *system->row_slope);
+}
+
 // The sides of a row. SPRAG_NOWHERE: nothing moves it.
 static inline void sprag_space6_inverse(const sprag_space6 *space, const int node[2],
                                         sprag_inverse of[2])

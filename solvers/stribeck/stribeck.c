@@ -151,11 +151,35 @@ typedef struct island {
     double update;   // work of an update of the direct methods, by the last one and the laws now
     double most;     // work of a direct method where it is not likely to pay
     // so far
+    bool assembled, settles; // the system, and by the scales of islands that settle
+    sprag_system system;     // of all direct methods
+    int *node_of;
+    double at_rest;
     bool known_first;                      // known forces went before the sweeps
     bool solved;                           // by known forces, or to a root
     bool at_root;                          // to a root
     double known, root, interior, settled; // work of the direct methods
 } island;
+
+// The system of the direct methods, and its pattern, which stay in the scratch.
+static sprag_result assemble(island *b, bool settles)
+{
+    sprag_scratch *scratch = b->best->scratch;
+    sprag_scales scales = b->scales;
+    sprag_stiction *stiction = &scales.stiction;
+    if (b->assembled && b->settles == settles) {
+        return SPRAG_OK;
+    }
+    if (settles) {
+        stiction->at_rest = fmax(stiction->at_rest, STRIBECK_SETTLED_STICTION * stiction->moving);
+    }
+    sprag_result result =
+        sprag_stribeck_assemble(b->problem, &scales, scratch, &b->system, &b->node_of, &b->at_rest);
+    b->assembled = result == SPRAG_OK;
+    b->settles = settles;
+    b->memory->update = b->assembled ? sprag_system_update_work(&b->system) : b->memory->update;
+    return scratch->failed ? SPRAG_NO_MEMORY : result;
+}
 
 // The strategies of strategy.h among the attempts, with at most so much work of updates. SPRAG_OK:
 // accepted. Counts are added to b->stats, and what they took to *work, or b->root.
@@ -163,32 +187,20 @@ static sprag_result solve_directly(island *b, unsigned attempts, double most, do
 {
     const sprag_problem *problem = b->problem;
     const sprag_stribeck_options *options = b->options;
-    sprag_scales scales = b->scales;
-    sprag_stiction *stiction = &scales.stiction;
     sprag_scratch *scratch = b->best->scratch;
-    sprag_system system;
-    int *node_of;
-    double at_rest;
-    if (attempts == SPRAG_ATTEMPT_SETTLED) {
-        stiction->at_rest = fmax(stiction->at_rest, STRIBECK_SETTLED_STICTION * stiction->moving);
-    }
-    sprag_result result =
-        sprag_stribeck_assemble(problem, &scales, scratch, &system, &node_of, &at_rest);
-    if (result != SPRAG_OK) {
-        return result;
-    }
-    sprag_strategy_state w = make_state(&scales, at_rest, options, attempts);
+    sprag_strategy_state w = make_state(&b->scales, b->at_rest, options, attempts);
     w.problem = problem;
-    w.node_of = node_of;
+    w.node_of = b->node_of;
     w.best = b->best;
     w.is_two_way = options->scheme == SPRAG_TWO_WAY || problem->contacts == 0;
     copy_counts(b->stats, &w.stats);
-    if (sprag_strategy_open(&w, &system, scratch) != SPRAG_OK ||
-        (options->warm && !set_guess(&w, problem, node_of, b->best->solution, scratch))) {
+    if (sprag_strategy_open(&w, &b->system, scratch) != SPRAG_OK ||
+        (options->warm && !set_guess(&w, problem, b->node_of, b->best->solution, scratch))) {
         return SPRAG_NO_MEMORY;
     }
     const double before = sprag_strategy_work(&w); // of updates so far
     w.options.most_work = before + fmin(w.options.most_work, most);
+    sprag_result result;
     if (w.is_two_way) {
         result = sprag_strategy_solve(&w);
     } else {
@@ -199,37 +211,12 @@ static sprag_result solve_directly(island *b, unsigned attempts, double most, do
     }
     const double taken = fmax(1, w.stats.iterations - b->stats->iterations) * w.update_work;
     charge(options, taken); // one at least: the assembly
-    b->memory->update = w.update_work;
     const double root = w.at_root ? fmax(w.root_work, w.update_work) : w.root_work;
     b->at_root = w.at_root;
     b->root += root;
     *(attempts == SPRAG_ATTEMPT_ROOT ? &b->root : work) += taken - root;
     *b->stats = w.stats;
     return result;
-}
-
-static int count_moving(const sprag_problem *problem)
-{
-    int moving = 0;
-    for (int b = 0; b < problem->bodies; b++) {
-        moving += problem->body[b].mass > 0;
-    }
-    return moving;
-}
-
-// Do bodies touch in chains and trees only, as in a stack? Then a factorization has no fill.
-// Contacts of a pair follow each other.
-static bool contacts_form_trees(const sprag_problem *problem, int moving)
-{
-    int edges = 0, last[2] = {SPRAG_STATIC, SPRAG_STATIC};
-    for (int i = 0; i < problem->contacts; i++) {
-        const int *body = problem->contact[i].body;
-        bool joins = body[1] != SPRAG_STATIC && problem->body[body[0]].mass > 0 &&
-                     problem->body[body[1]].mass > 0;
-        edges += joins && (body[0] != last[0] || body[1] != last[1]);
-        last[0] = body[0], last[1] = body[1];
-    }
-    return edges < moving;
 }
 
 // Contacts of a stiffness of their own: sweeps converge slowly, and what they leave throws bodies.
@@ -348,9 +335,13 @@ static sprag_result try_directly(island *b, unsigned attempts, double most, doub
     if (!(work_left(b->options) > 0)) {
         return SPRAG_NOT_CONVERGED;
     }
-    const sprag_scratch before = *b->best->scratch;
-    sprag_result result = solve_directly(b, attempts, most, work);
-    sprag_scratch_release(b->best->scratch, &before);
+    sprag_result result = assemble(b, attempts == SPRAG_ATTEMPT_SETTLED);
+    if (result == SPRAG_OK) {
+        const sprag_scratch before = *b->best->scratch;
+        result = solve_directly(b, attempts, most, work);
+        sprag_scratch_release(b->best->scratch, &before);
+        sprag_space6_forget(&b->system);
+    }
     return result;
 }
 
@@ -393,12 +384,13 @@ static island describe_island(const sprag_problem *problem, const sprag_stribeck
                               sprag_best *best, sprag_stats *stats, sprag_memory *memory)
 {
     const sprag_scales scales = sprag_stribeck_scales(problem, options);
-    island b = {problem, options, scales, best, stats, memory, .moving = count_moving(problem)};
+    island b = {
+        problem, options, scales, best, stats, memory, .moving = sprag_problem_moving(problem)};
     const double updates = options->direct_work;
     const int laws = problem->contacts + problem->rows;
     b.joined = problem->rows > 0;
     b.alone = b.moving == 1 && problem->contacts > 1 && !b.joined;
-    b.trees = !b.joined && contacts_form_trees(problem, b.moving);
+    b.trees = !b.joined && sprag_problem_is_trees(problem);
     b.stacked = b.trees || problem->contacts >= STRIBECK_STACKED_CONTACTS * b.moving;
     b.held = moves_as_one(problem, NULL, scales.soft.scale);
     b.motion = b.held ? 0 : motion(problem, NULL, scales.soft.scale);
@@ -581,6 +573,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                        .scratch = scratch,
                        .solution = solution,
                        .stats = {.residual = INFINITY}};
+    const sprag_scratch before = *scratch;
     if (!sprag_best_room(&best)) { // before strategies, whose memory is released
         return SPRAG_NO_MEMORY;
     }
@@ -596,8 +589,8 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
         result = isfinite(sprag_best_offer_free(&best, &free)) ? SPRAG_OK : SPRAG_NOT_CONVERGED;
     } else if (!poor) {
         result = two_way ? solve_two_way(&b)
-                         : solve_directly(&b, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT, INFINITY,
-                                          &b.known);
+                         : try_directly(&b, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT, INFINITY,
+                                        &b.known);
         poor = !(work_left(options) > 0) && result != SPRAG_OK && result != SPRAG_NO_MEMORY;
     }
     if (poor) {
@@ -608,5 +601,6 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
         *stats = best.stats;
         result = SPRAG_OK;
     }
+    sprag_scratch_release(scratch, &before);
     return result;
 }
