@@ -13,9 +13,10 @@
 
 // Bounds of the motion of a body within the step; set by ode_motion_fn.
 typedef struct ode_motion {
-    double turn;  // rad, at most
-    double slack; // m, by which its centre may move in any direction
-    int mover;    // its number, for the caller
+    double turn;     // rad, at most
+    double shift[3]; // m, by which its centre goes, evenly, if nothing changes that
+    double slack;    // m, by which it may stray from there, in any direction
+    int mover;       // its number, for the caller
 } ode_motion;
 
 // false: the body does not move in this step.
@@ -41,7 +42,8 @@ typedef struct ode_pairs { // in scratch; set by the search
 
 // ---- pairs.c: the search
 
-// All pairs whose boxes overlap, each wider by the motion of its body and by margin / 2 (m). Their
+// All pairs whose boxes, each wider by margin / 2 (m), may overlap as the bodies move relative to
+// each other; tilted planes have no box, their pairs are those that the other box may reach. The
 // order follows from the program's calls and spaces. motion: NULL if nothing moves. again: the
 // pairs of the last search are in use; it leaves their memories alone, and memory is NULL of a pair
 // that the last search has not found. SPRAG_OK or SPRAG_NO_MEMORY.

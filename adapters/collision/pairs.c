@@ -24,8 +24,9 @@ typedef struct item {
     unsigned long category, collide; // bits of the geom itself
     int members;                     // the first, -1: none
     bool is_read; // all of geom is set; before only its id, body, bounds (by ODE) and moves are
-    double reach; // m, set with the widened bounds, as geom.moves is: no point of it goes farther,
-                  // with half the margin
+    // set with the widened bounds, as geom.moves is:
+    double shift[3]; // m, its way, as ode_motion's
+    double reach;    // m: no point of it strays farther from there, with half the margin
 } item;
 
 // The state of one search. Set by the caller of find():
@@ -239,9 +240,9 @@ static void widen(const finder *f, int i)
     ode_geom *geom = &of->geom;
     double *b = f->bounds[i];
     memcpy(b, geom->bounds, 6 * sizeof *b);
+    ode_motion motion = {0};
     of->reach = f->margin / 2;
     if (geom->body && f->motion) {
-        ode_motion motion = {0};
         geom->moves = f->motion(f->data, geom->body, &motion);
         geom->mover = motion.mover;
         of->reach += motion.slack;
@@ -250,10 +251,19 @@ static void widen(const finder *f, int i)
             of->reach += fmin(motion.turn, 2) * sprag_box_farthest(b, centre);
         }
     }
-    sprag_box_grow(b, of->reach);
+    memcpy(of->shift, motion.shift, sizeof of->shift);
+    sprag_box_sweep(b, of->shift, of->reach);
     if (f->reach) {
         f->reach(f->data, geom->id, b);
     }
+}
+
+// m, by which one item may come nearer to another one.
+static double nearer_by(const item *a, const item *b)
+{
+    double between[3];
+    subtract3(a->shift, b->shift, between);
+    return norm3(between) + a->reach + b->reach;
 }
 
 // ---- pairs
@@ -357,7 +367,7 @@ static void add_triangles_near(void *data, int number, const double corner[3][3]
     }
     double reach[6];
     sprag_shape_bounds(&inner.other->shape, &inner.other->pose, reach);
-    sprag_box_grow(reach, mesh->reach + other->reach);
+    sprag_box_grow(reach, nearer_by(mesh, other));
     f->crowded |=
         !sprag_ode_triangles(&other->geom, reach, ODE_MOST_TRIANGLES, add_triangle, &inner);
 }
@@ -374,14 +384,14 @@ static void add_pairs(finder *f, int i, int j)
     if (a->geom.kind == ODE_GEOM_MESH && b->geom.kind == ODE_GEOM_MESH) {
         mesh_search m = {.f = f, .i = i, .j = j};
         double reach[6];
-        memcpy(reach, f->bounds[j], sizeof reach);
-        sprag_box_grow(reach, a->reach);
+        memcpy(reach, b->geom.bounds, sizeof reach);
+        sprag_box_grow(reach, nearer_by(a, b));
         f->crowded |=
             !sprag_ode_triangles(&a->geom, reach, ODE_MOST_TRIANGLES, add_triangles_near, &m);
     } else {
         bool swapped = b->geom.kind == ODE_GEOM_MESH;
         mesh_search m = {.f = f, .i = swapped ? j : i, .j = swapped ? i : j, .swapped = swapped};
-        add_near(&m, a->reach + b->reach);
+        add_near(&m, nearer_by(a, b));
     }
     if (f->crowded) {
         f->pairs->count = f->begun;
@@ -398,11 +408,23 @@ static double radius_of(const item *i)
     return dGeomGetClass(i->geom.id) == dSphereClass ? 0.5 * (b[3] - b[0]) : 0;
 }
 
-// Can their ways not lead them together? Their widened boxes may overlap at corners nevertheless.
+// Can their ways not lead them together? Their widened boxes overlap also where both pass at
+// different times, and at corners; a plane that is tilted has no box.
 static bool are_apart(const item *a, const item *b)
 {
-    const double round = radius_of(a) + radius_of(b);
-    return sprag_boxes_apart(a->geom.bounds, b->geom.bounds, round) > a->reach + b->reach;
+    const double round = radius_of(a) + radius_of(b), reach = a->reach + b->reach;
+    const item *plane = dGeomGetClass(a->geom.id) == dPlaneClass ? a : b;
+    const item *other = plane == a ? b : a;
+    double between[3], box[6];
+    subtract3(other->shift, plane->shift, between);
+    memcpy(box, other->geom.bounds, sizeof box);
+    if (dGeomGetClass(plane->geom.id) == dPlaneClass) {
+        dVector4 p; // normal, distance from the origin
+        dGeomPlaneGetParams(plane->geom.id, p);
+        return sprag_box_height(box, p, p[3], round) + fmin(dot3(p, between), 0) > reach;
+    }
+    sprag_box_sweep(box, between, 0);
+    return sprag_boxes_apart(box, plane->geom.bounds, round) > reach;
 }
 
 static void add_overlap(void *data, int i, int j)
@@ -410,13 +432,12 @@ static void add_overlap(void *data, int i, int j)
     finder *f = data;
     item *a = &f->item[i], *b = &f->item[j];
     if ((f->apart && sprag_boxes_overlap(a->geom.bounds, b->geom.bounds)) || f->scratch->failed ||
-        !may_collide(f, a, b)) {
+        (!f->met && are_apart(a, b)) || !may_collide(f, a, b)) {
         return;
     }
     if (f->met) {
         f->met(f->data, (f->first ? b : a)->geom.id, (f->first ? a : b)->geom.id);
-    } else if (!are_apart(a, b) && is_shaped(f, a) && is_shaped(f, b) &&
-               has_collider(&a->geom, &b->geom)) {
+    } else if (is_shaped(f, a) && is_shaped(f, b) && has_collider(&a->geom, &b->geom)) {
         add_pairs(f, i, j);
     }
 }

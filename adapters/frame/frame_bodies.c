@@ -26,7 +26,6 @@ static void pull_body(step *s, int i, dBodyID id, int island, const dReal *gravi
     ode_advance *a = s->a;
     b->id = id;
     b->island = island;
-    b->isolated = true;
     // Forces of fluids have a rule of their own (fluids.c).
     b->held = dBodyGetNumJoints(id) > 0 || (a->input.fluids && a->input.fluids->bodies > 0);
     b->kicked = b->frozen = b->has_given[0] = b->has_given[1] = false;
@@ -48,9 +47,9 @@ static void pull_body(step *s, int i, dBodyID id, int island, const dReal *gravi
         spin = frame_reach_force * norm3(turned) * h;
     }
     b->reach =
-        (frame_reach_speed * norm3(b->start.velocity) + frame_reach_force * acceleration * h) * h +
+        (frame_stray_speed * norm3(b->start.velocity) + frame_reach_force * acceleration * h) * h +
         frame_reach_margin * a->input.options.epsilon;
-    b->turn = frame_reach_speed * (norm3(b->start.velocity + 3) + spin) * h;
+    b->turn = frame_reach_turn * (norm3(b->start.velocity + 3) + spin) * h;
 }
 
 bool body_kick_of_torque(const body_state *b, dReal step, double W[9])
@@ -184,14 +183,14 @@ double body_radius(dBodyID body)
     return radius;
 }
 
-double body_way(const body_state *b)
+double body_strayed(const step *s, const body_state *b)
 {
-    if (!(b->mover.turn > b->turn)) {
-        return b->mover.path;
-    }
-    double turned =
+    double kick[3];
+    subtract3(b->start.velocity, b->velocity, kick);
+    const double strayed = b->mover.strayed + s->a->input.step * norm3(kick);
+    const double turned =
         fmin(b->mover.turn, 2) - fmin(b->turn, 2); // a point moves by at most the diameter
-    return b->mover.path + (turned > 0 ? turned * body_radius(b->id) : 0);
+    return strayed + (turned > 0 ? turned * body_radius(b->id) : 0);
 }
 
 void step_restore(const step *s)

@@ -4,22 +4,19 @@
 
 // ---- reach: how far a body may move in the step, which pairs are searched for by
 
-// Shares of the speed and of the speed that forces add in a step, at the start of the step. Larger:
-// more pairs are searched; smaller: more steps start again, because a body moved farther.
-static const double frame_reach_speed = 1.5, frame_reach_force = 2;
+// Shares of the speed, and of the speed that forces add in a step, by which a body may stray from
+// the way that its velocity leads; multiple of its turn. Larger: more pairs are searched; smaller:
+// more steps start again, because a body strayed farther.
+static const double frame_stray_speed = 1.0, frame_reach_force = 2, frame_reach_turn = 1.5;
 
 // Epsilon, added to the reach.
 static const double frame_reach_margin = 10;
 
-// Factor on the path of a body that moved farther than its reach, for the next attempt.
+// Factor on the reach of a body that strayed farther, for the next attempt.
 static const double frame_reach_growth = 2;
 
-// Factor by which a reach must grow for another search of pairs.
-static const double frame_reach_progress = 1.01;
-
-// Searches for pairs of an attempt, while reaches grow through groups; attempts of a step. After
-// the last attempt, a group with a body that moved farther stands still.
-enum { FRAME_SEARCHES = 3, FRAME_ATTEMPTS = 5 };
+// Attempts of a step. After the last one, a group with a body that strayed farther stands still.
+enum { FRAME_ATTEMPTS = 5 };
 
 // Share of the work of a step: attempts share it, and each may take so much at least. Larger: fast
 // bodies that jam cost more; smaller: they stand still for longer.

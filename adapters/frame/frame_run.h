@@ -23,15 +23,15 @@ typedef struct body_state {
     double acting[6];   // N, N m, weight and forces of the program
     double force[6];    // N, N m, accumulators at the start of the step, which are then emptied
     // by step_pull_bodies and pairs.c:
-    double reach, turn; // m, rad: pairs are searched for as if it went no farther
-    bool isolated;      // it has no pair
+    double reach, turn; // m, rad: pairs are searched for as if it strayed no farther from the way
+                        // that its velocity leads, and turned no more
     bool held;          // it has a joint, or something is right beside it at the start
     bool kicked;        // what the program pushes or turns, it does at once
     // by group.c and frame_step.c:
     int local;         // index in its group
     double radius;     // m, of its shapes about its centre
     sprag_mover mover; // at the end of the group's frame
-    double sought;     // m, the reach that pairs were searched for by
+    double sought;     // m, its reach before pairs.c or frame_step.c changed it
     // by callbacks.c:
     double before_rows[6]; // N, N m, accumulators before joints are asked for rows
     double given[6];       // m/s, rad/s, velocity that a callback within the step has set: it holds
@@ -144,7 +144,8 @@ bool body_kick_of_torque(const body_state *b, dReal step, double W[9]);
 
 double body_radius(dBodyID body); // m, about its centre, of all its geoms
 
-double body_way(const body_state *b); // m, by which it has moved: more than its reach, if it outran
+// m, by which it has strayed from its way: more than its reach, if it outran.
+double body_strayed(const step *s, const body_state *b);
 
 void step_restore(const step *s);       // puts bodies where they started
 void step_return_forces(const step *s); // puts their forces back, for a step that is not taken

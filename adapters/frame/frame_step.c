@@ -60,7 +60,7 @@ static bool outruns(const group *g)
     bool farther = false;
     for (int i = 0; i < g->frame.bodies; i++) {
         g->state[i]->mover = g->body[i];
-        farther |= body_way(g->state[i]) > g->state[i]->reach;
+        farther |= body_strayed(g->s, g->state[i]) > g->state[i]->reach;
     }
     if (!farther) {
         return false;
@@ -68,7 +68,7 @@ static bool outruns(const group *g)
     for (int i = 0; i < g->frame.bodies; i++) {
         body_state *b = g->state[i];
         b->sought = b->reach;
-        b->reach = body_way(b);
+        b->reach = body_strayed(g->s, b);
     }
     const bool more = step_meets_more(g->s);
     for (int i = 0; i < g->frame.bodies; i++) {

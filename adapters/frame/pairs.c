@@ -82,11 +82,12 @@ bool step_pull_answers(step *s)
     return true;
 }
 
-static bool reach_of(void *data, dBodyID body, ode_motion *motion)
+static bool motion_of(void *data, dBodyID body, ode_motion *motion)
 {
     const step *s = data;
     const body_state *b = step_body_of(s, body);
     if (b) {
+        scale3(s->a->input.step, b->velocity, motion->shift);
         motion->slack = b->reach;
         motion->turn = b->turn;
         motion->mover = (int)(b - s->body);
@@ -151,10 +152,8 @@ static void group_pairs(step *s)
         if (!movers_of(s, &s->pairs.pair[i], b)) {
             continue;
         }
-        b[0]->isolated = false;
         s->pair_group[i] = b[0]->island;
         if (b[1]) {
-            b[1]->isolated = false;
             sprag_unite(s->leader, b[0]->island, b[1]->island);
         }
     }
@@ -166,7 +165,7 @@ static void group_pairs(step *s)
 static sprag_result find_pairs(step *s, bool again, ode_pairs *pairs)
 {
     const ode_advance_input *in = &s->a->input;
-    return sprag_ode_find_pairs(in->geometry, in->collision, in->collision_calls, reach_of, s,
+    return sprag_ode_find_pairs(in->geometry, in->collision, in->collision_calls, motion_of, s,
                                 frame_pair_margin * in->options.epsilon, again, s->scratch, pairs);
 }
 
@@ -183,37 +182,6 @@ bool step_meets_more(step *s)
     }
     sprag_scratch_release(s->scratch, &before);
     return more;
-}
-
-// A body can reach the speed of anything in its group, so the reach of every body is the group's
-// largest. all: also of bodies without a pair. false: no reach has grown.
-static bool widen_search(step *s, bool all)
-{
-    double *fastest = SPRAG_TAKE(s->scratch, s->a->input.islands->count, double);
-    int *bodies = SPRAG_TAKE(s->scratch, s->a->input.islands->count, int);
-    bool wider = false;
-    if (s->scratch->failed) {
-        return false;
-    }
-    for (int i = 0; i < s->bodies; i++) {
-        const body_state *b = &s->body[i];
-        int group = sprag_leader_of(s->leader, b->island);
-        double speed = b->reach / s->a->input.step;
-        fastest[group] = fmax(fastest[group], speed);
-        bodies[group] += all || !b->isolated;
-    }
-    for (int i = 0; i < s->bodies; i++) {
-        body_state *b = &s->body[i];
-        int group = sprag_leader_of(s->leader, b->island);
-        double reach = fastest[group] * s->a->input.step;
-        bool counts = all || !b->isolated;
-        if (counts && bodies[group] > 1 && b->start.mass > 0 &&
-            reach > frame_reach_progress * b->reach) {
-            b->reach = reach;
-            wider = true;
-        }
-    }
-    return wider;
 }
 
 static bool is_loose(const body_state *b)
@@ -244,56 +212,46 @@ static void kick_bodies(step *s)
     }
 }
 
-// false: no memory.
-static bool search(step *s)
+// Joints and contacts can give a body the speed of anything in its island.
+static void widen_reaches(step *s)
 {
-    sprag_result result = find_pairs(s, false, &s->pairs);
-    s->pair_group = SPRAG_TAKE(s->scratch, s->pairs.count, int);
-    if (result != SPRAG_OK || s->scratch->failed) {
-        return false;
+    double *most = SPRAG_TAKE(s->scratch, s->a->input.islands->count, double);
+    for (int i = 0; i < s->bodies && most; i++) {
+        body_state *b = &s->body[i];
+        b->sought = b->reach;
+        most[b->island] = fmax(most[b->island], b->reach);
     }
-    group_pairs(s);
-    return true;
+    for (int i = 0; i < s->bodies && most; i++) {
+        body_state *b = &s->body[i];
+        b->reach = b->start.mass > 0 ? most[b->island] : b->reach;
+    }
 }
 
-// Meshes have too many triangles within the reach of a fast group: each body is taken to go no
-// farther than by its own speed, as long as none does (outruns).
-static bool search_near(step *s, const double *own)
+// Meshes have too many triangles within the reach of a fast island: each body is taken to stray by
+// its own speed only, as long as none strays farther (outruns).
+static sprag_result find_near(step *s)
 {
     for (int i = 0; i < s->bodies; i++) {
-        s->body[i].reach = own[i];
+        s->body[i].reach = s->body[i].sought;
     }
     sprag_ode_pair_memories_undo(s->a->input.geometry);
-    return search(s);
+    return find_pairs(s, false, &s->pairs);
 }
 
 bool step_find_pairs(step *s)
 {
-    double *own = SPRAG_TAKE_RAW(s->scratch, s->bodies, double);
-    for (int i = 0; i < (int)s->a->input.islands->count; i++) {
-        s->leader[i] = i;
-    }
-    for (int i = 0; i < s->bodies && own; i++) {
-        own[i] = s->body[i].reach;
-    }
-    bool wider = widen_search(s, true); // of groups that joints unite
-    for (int pass = 0; pass < FRAME_SEARCHES; pass++) {
-        if (!search(s)) {
-            return false;
-        }
-        // The last search has used the reaches as they are.
-        if (pass + 1 == FRAME_SEARCHES || !widen_search(s, false)) {
-            break;
-        }
-        wider = true;
-    }
-    if (wider && s->pairs.crowded[0] && !search_near(s, own)) {
+    widen_reaches(s);
+    sprag_result result = find_pairs(s, false, &s->pairs);
+    result = s->pairs.crowded[0] && !s->scratch->failed ? find_near(s) : result;
+    s->pair_group = SPRAG_TAKE(s->scratch, s->pairs.count, int);
+    s->collider = SPRAG_TAKE(s->scratch, s->pairs.sides, int);
+    if (result != SPRAG_OK || s->scratch->failed) {
         return false;
     }
-    s->collider = SPRAG_TAKE(s->scratch, s->pairs.sides, int);
+    group_pairs(s);
     memcpy(s->a->warnings.crowded, s->pairs.crowded, sizeof s->pairs.crowded);
     kick_bodies(s);
-    return !s->scratch->failed;
+    return true;
 }
 
 bool step_was_within(const ode_pair *pair, double reach)

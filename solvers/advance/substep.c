@@ -65,7 +65,8 @@ static void move_bodies(advance_run *run, double distance, double clock)
         bool kinematic = !(mover->mass > 0);
         double t = kinematic ? clock : distance;
         sprag_motion_at(&run->attempt.motion[i], t, &mover->pose);
-        mover->path += norm3(run->attempt.motion[i].velocity) * t;
+        sprag_mover_stray(mover, &run->before[i], run->time + distance);
+        sprag_mover_stray(mover, &run->before[i], run->time + clock);
         mover->turn += norm3(run->attempt.motion[i].velocity + 3) * t;
         mover->flown += run->attempt.flies[i] ? t : 0;
         mover->pushed |= is_pushed(run, i, t);

@@ -4,6 +4,7 @@
 
 #include "compliant_joints.h"
 #include "linalg.h"
+#include "mover.h"
 
 sprag_compliant_options sprag_compliant_defaults(void)
 {
@@ -247,15 +248,16 @@ static sprag_result advance(compliant_run *run, sprag_compliant_reason *reason)
 
 // ---- end of the frame
 
-// Bounds of paths and turns, by the speeds at both ends.
+// Bounds of ways and turns, by the velocities at both ends.
 static void set_paths(compliant_run *run, const sprag_mover *before)
 {
     double h = run->frame->step;
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *b = &run->frame->body[i];
-        double way[3];
-        subtract3(b->pose.position, before[i].pose.position, way);
-        b->path = fmax(norm3(way), h * fmax(norm3(b->velocity), norm3(before[i].velocity)));
+        double change[3];
+        subtract3(b->velocity, before[i].velocity, change);
+        b->strayed = h * norm3(change);
+        sprag_mover_stray(b, &before[i], h);
         b->turn = h * fmax(norm3(b->velocity + 3), norm3(before[i].velocity + 3));
     }
 }

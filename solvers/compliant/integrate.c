@@ -74,10 +74,9 @@ bool compliant_fly_alone(sprag_frame *frame, sprag_compliant_stats *stats)
     }
     for (int i = 0; i < frame->bodies; i++) {
         sprag_mover *body = &frame->body[i];
-        double before = norm3(body->velocity);
         fly(body, h, &body->pose);
         accelerate(body, h);
-        body->path = h * fmax(before, norm3(body->velocity));
+        body->strayed = body->mass > 0 ? h * h * norm3(body->force) / body->mass : 0;
         body->turn = h * norm3(body->velocity + 3);
         body->flown = h;
     }

@@ -21,9 +21,10 @@ typedef struct sprag_mover {
     double lag; // s, by which its velocity is older than its pose; 0: unknown. Of bodies on joints;
                 // changed by advance.h
     // by the method, over the frame:
-    double path, turn; // m, rad, that the body has moved
-    double flown;      // s, in which `force` has moved it along a parabola
-    bool pushed;       // out of an overlap
+    double strayed; // m, from the way that its velocity at the start leads
+    double turn;    // rad, that it has turned
+    double flown;   // s, in which `force` has moved it along a parabola
+    bool pushed;    // out of an overlap
 } sprag_mover;
 
 typedef struct sprag_collider {

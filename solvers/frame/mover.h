@@ -23,6 +23,16 @@ static inline double sprag_mover_acceleration(const sprag_mover *mover)
     return mover->mass > 0 ? norm3(mover->force) / mover->mass : 0;
 }
 
+// Notes how far (m) the mover is from where it would be with the velocity that it had at the start,
+// this time (s) ago.
+static inline void sprag_mover_stray(sprag_mover *mover, const sprag_mover *start, double time)
+{
+    double off[3];
+    subtract3(mover->pose.position, start->pose.position, off);
+    add_scaled(off, -time, start->velocity, 3);
+    mover->strayed = fmax(mover->strayed, norm3(off));
+}
+
 void sprag_mover_inertia(const sprag_mover *mover, double inertia[9]); // world axes
 
 // inertia: of the mover, world axes.

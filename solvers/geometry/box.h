@@ -42,6 +42,19 @@ static inline double sprag_boxes_apart(const double a[6], const double b[6], dou
     return norm3(apart) - round;
 }
 
+// m, the least height above a plane n.x = d, of a box, or of a ball in it with this radius (0:
+// none).
+static inline double sprag_box_height(const double box[6], const double n[3], double d,
+                                      double round)
+{
+    double height = -d - round;
+    for (int k = 0; k < 3; k++) {
+        const double half = round > 0 ? 0 : 0.5 * (box[k + 3] - box[k]);
+        height += 0.5 * n[k] * (box[k] + box[k + 3]) - fabs(n[k]) * half;
+    }
+    return height;
+}
+
 // m, from a point to the farthest corner.
 static inline double sprag_box_farthest(const double box[6], const double at[3])
 {

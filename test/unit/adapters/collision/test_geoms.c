@@ -335,36 +335,6 @@ START_TEST(two_spaces_meet_across_and_not_within)
 }
 END_TEST
 
-static bool fast(void *data, dBodyID body, ode_motion *motion)
-{
-    (void)data;
-    motion->slack = norm3(dBodyGetLinearVel(body));
-    motion->turn = norm3(dBodyGetAngularVel(body));
-    return true;
-}
-
-START_TEST(moving_bounds_reach_all_possible_contacts)
-{
-    dGeomID ball = on_body(dCreateSphere(space, 0.1), 0, 0, 0);
-    dGeomID wall = dCreateBox(space, 0.1, 4, 4);
-    dGeomID rod = on_body(dCreateBox(space, 4, 0.1, 0.1), 0, 0, 20);
-    dGeomID post = dCreateSphere(space, 0.1);
-    dGeomSetPosition(wall, 10, 0, 0);
-    dGeomSetPosition(post, 0, 1.9, 20);
-    const ode_collision all = {.a = (dGeomID)space};
-    find_in(&all, 1, fast, 0);
-    ck_assert_int_eq(pairs.count, 0);
-    dBodySetLinearVel(dGeomGetBody(ball), 10, 0, 0);
-    dBodySetAngularVel(dGeomGetBody(rod), 0, 0, 2);
-    find_in(&all, 1, fast, 0);
-    ck_assert_int_eq(pairs.count, 2);
-    ck_assert_int_eq(found(ball, wall) + found(rod, post), 2);
-    dBodySetLinearVel(dGeomGetBody(ball), 9, 0, 0);
-    find_in(&all, 1, fast, 0);
-    ck_assert_int_eq(found(ball, wall), 0);
-}
-END_TEST
-
 // ---- geoms as shapes
 
 START_TEST(transforms_and_offsets_place_the_shape)
@@ -886,15 +856,14 @@ int main(void)
     ADD_TESTS_WITH(
         suite, "all", open_world, close_world, {pairs_are_those_that_ode_collides, 1},
         {calls_meet_what_searches_find, 1}, {geoms_of_one_body_are_no_pair, 1},
-        {two_spaces_meet_across_and_not_within, 1}, {moving_bounds_reach_all_possible_contacts, 1},
-        {transforms_and_offsets_place_the_shape, 1}, {depths_are_those_of_ode_where_it_is_exact, 1},
-        {box_convex_and_mesh_are_the_same_cube, 1}, {two_meshes_meet_by_their_triangles, 1},
-        {meshes_push_out_of_their_front, 1}, {heightfields_are_two_triangles_a_cell, 1},
-        {triangles_that_fill_a_plane_are_one, 1}, {heightfields_turn, 1},
-        {geoms_without_shape_are_counted, 1}, {geoms_without_extent_have_no_shape, 1},
-        {changed_convex_geoms_are_read_again, 1}, {settled_steps_allocate_nothing, 1},
-        {geoms_may_go, 1}, {what_questions_have_read_goes, 1}, {pairs_are_remembered, 1},
-        {triangles_within_the_margin_are_pairs, 1},
+        {two_spaces_meet_across_and_not_within, 1}, {transforms_and_offsets_place_the_shape, 1},
+        {depths_are_those_of_ode_where_it_is_exact, 1}, {box_convex_and_mesh_are_the_same_cube, 1},
+        {two_meshes_meet_by_their_triangles, 1}, {meshes_push_out_of_their_front, 1},
+        {heightfields_are_two_triangles_a_cell, 1}, {triangles_that_fill_a_plane_are_one, 1},
+        {heightfields_turn, 1}, {geoms_without_shape_are_counted, 1},
+        {geoms_without_extent_have_no_shape, 1}, {changed_convex_geoms_are_read_again, 1},
+        {settled_steps_allocate_nothing, 1}, {geoms_may_go, 1}, {what_questions_have_read_goes, 1},
+        {pairs_are_remembered, 1}, {triangles_within_the_margin_are_pairs, 1},
         {large_geoms_on_fine_fields_are_left_to_stock, 1}, {fine_meshes_are_left_to_stock, 2});
     return run_suite(suite);
 }

@@ -1,0 +1,137 @@
+// Pairs of geoms that move in the step: by the ways of their bodies relative to each other.
+#include <check.h>
+#include <string.h>
+
+#include "geometry_cache.h"
+#include "linalg.h"
+#include "suite.h"
+
+static dWorldID world;
+static dSpaceID space;
+static ode_geometry *geometry;
+static sprag_scratch scratch;
+static ode_pairs pairs;
+
+static void open_world(void)
+{
+    dInitODE2(0);
+    world = dWorldCreate();
+    space = dHashSpaceCreate(NULL);
+    geometry = sprag_ode_geometry_make();
+    ck_assert_ptr_nonnull(geometry);
+}
+
+static void close_world(void)
+{
+    sprag_ode_geometry_free(geometry);
+    sprag_scratch_free(&scratch);
+    dSpaceDestroy(space);
+    dWorldDestroy(world);
+    dCloseODE();
+}
+
+static dGeomID on_body(dGeomID geom, double x, double y, double z)
+{
+    dGeomSetBody(geom, dBodyCreate(world));
+    dGeomSetPosition(geom, x, y, z);
+    return geom;
+}
+
+static void find(ode_motion_fn *motion)
+{
+    const ode_collision all = {.a = (dGeomID)space};
+    sprag_scratch_reset(&scratch);
+    ck_assert_int_eq(
+        sprag_ode_find_pairs(geometry, &all, 1, motion, NULL, 0, false, &scratch, &pairs),
+        SPRAG_OK);
+}
+
+static bool found(dGeomID a, dGeomID b)
+{
+    bool is = false;
+    for (int i = 0; i < pairs.count; i++) {
+        dGeomID g0 = pairs.pair[i].side[0]->named, g1 = pairs.pair[i].side[1]->named;
+        is |= (g0 == a && g1 == b) || (g0 == b && g1 == a);
+    }
+    return is;
+}
+
+static bool fast(void *data, dBodyID body, ode_motion *motion)
+{
+    (void)data;
+    motion->slack = norm3(dBodyGetLinearVel(body));
+    motion->turn = norm3(dBodyGetAngularVel(body));
+    return true;
+}
+
+START_TEST(moving_bounds_reach_all_possible_contacts)
+{
+    dGeomID ball = on_body(dCreateSphere(space, 0.1), 0, 0, 0);
+    dGeomID wall = dCreateBox(space, 0.1, 4, 4);
+    dGeomID rod = on_body(dCreateBox(space, 4, 0.1, 0.1), 0, 0, 20);
+    dGeomID post = dCreateSphere(space, 0.1);
+    dGeomSetPosition(wall, 10, 0, 0);
+    dGeomSetPosition(post, 0, 1.9, 20);
+    find(fast);
+    ck_assert_int_eq(pairs.count, 0);
+    dBodySetLinearVel(dGeomGetBody(ball), 10, 0, 0);
+    dBodySetAngularVel(dGeomGetBody(rod), 0, 0, 2);
+    find(fast);
+    ck_assert_int_eq(pairs.count, 2);
+    ck_assert(found(ball, wall) && found(rod, post));
+    dBodySetLinearVel(dGeomGetBody(ball), 9, 0, 0);
+    find(fast);
+    ck_assert(!found(ball, wall));
+}
+END_TEST
+
+static bool straight(void *data, dBodyID body, ode_motion *motion)
+{
+    (void)data;
+    memcpy(motion->shift, dBodyGetLinearVel(body), sizeof motion->shift);
+    motion->slack = 0.01;
+    return true;
+}
+
+START_TEST(bodies_that_move_together_are_no_pairs)
+{
+    dGeomID ball[2] = {on_body(dCreateSphere(space, 0.1), 0, 0, 0),
+                       on_body(dCreateSphere(space, 0.1), 0.23, 0, 0)};
+    for (int i = 0; i < 2; i++) {
+        dBodySetLinearVel(dGeomGetBody(ball[i]), 5, 1, 0);
+    }
+    find(straight);
+    ck_assert_int_eq(pairs.count, 0);
+    dBodySetLinearVel(dGeomGetBody(ball[1]), 4.98, 1, 0);
+    find(straight);
+    ck_assert(found(ball[0], ball[1]));
+}
+END_TEST
+
+START_TEST(tilted_planes_are_pairs_of_what_may_reach_them)
+{
+    dGeomID plane = dCreatePlane(space, 0.6, 0, 0.8, -2);
+    dGeomID ball = on_body(dCreateSphere(space, 0.1), 0, 0, 0), box = dCreateBox(space, 1, 1, 1);
+    on_body(box, 10, 50, 0);
+    find(straight);
+    ck_assert_int_eq(pairs.count, 0);
+    dBodySetLinearVel(dGeomGetBody(ball), 0, 3, -2.4); // by 1.92 towards it, of 1.9
+    dBodySetLinearVel(dGeomGetBody(box), -11.9, 0, 0); // by 7.14, of 7.3
+    find(straight);
+    ck_assert_int_eq(pairs.count, 1);
+    ck_assert(found(ball, plane));
+    dBodySetLinearVel(dGeomGetBody(box), -12.2, 0, 0);
+    find(straight);
+    ck_assert(found(box, plane));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("pairs in motion");
+    ADD_TESTS_WITH(suite, "all", open_world, close_world,
+                   {moving_bounds_reach_all_possible_contacts, 1},
+                   {bodies_that_move_together_are_no_pairs, 1},
+                   {tilted_planes_are_pairs_of_what_may_reach_them, 1});
+    return run_suite(suite);
+}
