@@ -55,7 +55,7 @@ static question triangle_at(const ode_mesh_collision *c, const double at[3])
         bounds[k] = q.at[k] - ODE_SAME_POINT;
         bounds[k + 3] = q.at[k] + ODE_SAME_POINT;
     }
-    (void)sprag_ode_triangles_in(&c->geom[c->side], bounds, INFINITY, ask, &q);
+    (void)sprag_ode_triangles_in(&c->geom[c->side], bounds, INFINITY, NULL, ask, &q);
     return q;
 }
 

@@ -60,13 +60,13 @@ const ode_mesh *sprag_ode_mesh_of(ode_geometry *geometry, dGeomID id); // NULL: 
 // turned: they face the other way.
 void sprag_ode_mesh_bounds(const ode_mesh *mesh, double bounds[6]);
 void sprag_ode_mesh_triangles(const ode_mesh *mesh, const double bounds[6], bool turned,
-                              ode_triangle_fn *found, void *data);
+                              ode_box_fn *skips, ode_triangle_fn *found, void *data);
 
 // ---- heightfields.c: the same for heightfields of known layout
 
 void sprag_ode_field_bounds(dGeomID id, double bounds[6]);
 // false: none is passed on, as there may be more than `most`.
-bool sprag_ode_field_triangles(dGeomID id, const double bounds[6], double most,
+bool sprag_ode_field_triangles(dGeomID id, const double bounds[6], double most, ode_box_fn *skips,
                                ode_triangle_fn *found, void *data);
 
 // ---- pair_memory.c

@@ -66,9 +66,12 @@ typedef void ode_triangle_fn(void *data, int number, const double corner[3][3]);
 bool sprag_ode_triangles(const ode_geom *mesh, const double bounds[6], double most,
                          ode_triangle_fn *found, void *data);
 
-// The same with bounds in the axes of the mesh.
+typedef bool ode_box_fn(const void *data, const double box[6]);
+
+// The same with bounds in the axes of the mesh, but for triangles in boxes that are skipped. skips:
+// NULL for none.
 bool sprag_ode_triangles_in(const ode_geom *mesh, const double bounds[6], double most,
-                            ode_triangle_fn *found, void *data);
+                            ode_box_fn *skips, ode_triangle_fn *found, void *data);
 
 // Triangles of one geom, or pairs of triangles of two, that a collision call looks at: with more,
 // stock answers. Each takes a microsecond to store, or a few to look at. More: single calls of

@@ -39,7 +39,16 @@ static void add_half(const double at[4][3], int half, const double local[6], int
     }
 }
 
-bool sprag_ode_field_triangles(dGeomID field, const double local[6], double most,
+// Around a cell, in its samples' order.
+static bool skips_cell(ode_box_fn *skips, const void *data, const double at[4][3])
+{
+    const double lo = fmin(fmin(at[0][1], at[1][1]), fmin(at[2][1], at[3][1]));
+    const double hi = fmax(fmax(at[0][1], at[1][1]), fmax(at[2][1], at[3][1]));
+    const double box[6] = {at[0][0], lo, at[0][2], at[3][0], hi, at[3][2]};
+    return skips && skips(data, box);
+}
+
+bool sprag_ode_field_triangles(dGeomID field, const double local[6], double most, ode_box_fn *skips,
                                ode_triangle_fn *found, void *data)
 {
     dHeightfieldDataID id = dGeomHeightfieldGetHeightfieldData(field);
@@ -67,7 +76,8 @@ bool sprag_ode_field_triangles(dGeomID field, const double local[6], double most
                 at[1][i][1] = height(id, x + i, z);
                 at[1][i][2] = z * h->sample_depth - h->half_depth;
             }
-            for (int t = 0; t < 2 && z > z0; t++) {
+            const bool passes = z > z0 && !skips_cell(skips, data, (const double(*)[3])at);
+            for (int t = 0; t < 2 && passes; t++) {
                 add_half((const double(*)[3])at, t, local, 2 * ((int64_t)x * cells[1] + z - 1) + t,
                          found, data);
             }

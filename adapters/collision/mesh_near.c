@@ -17,6 +17,7 @@ typedef struct search {
     bool boxed;       // half_width knows the shape
     double half[3];   // m, of the shape's box in its own axes, with the reach
     double bounds[6]; // m, of the shape in the axes of the mesh, with the reach
+    double along[9];  // sizes of the components of its rotation
     ode_near_mode mode;
     sprag_scratch *scratch;
     ode_near *near;
@@ -113,6 +114,32 @@ static bool is_apart(const search *s, const ode_triangle *t)
     }
     return lo[0] > s->half[0] || hi[0] < -s->half[0] || lo[1] > s->half[1] || hi[1] < -s->half[1] ||
            lo[2] > s->half[2] || hi[2] < -s->half[2] || is_far(s, (const double(*)[3])local);
+}
+
+// Are all triangles in a box (m) farther than the reach, and none of them needed? If all before
+// were in one plane, the whole of that may be.
+static bool skips(const void *data, const double box[6])
+{
+    const search *s = data;
+    double half[3], middle[3], local[3], wide[3];
+    if (!s->boxed || (s->near->is_flat && s->mode == ODE_NEAR_MERGED)) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        half[k] = (box[k + 3] - box[k]) / 2;
+        middle[k] = box[k] + half[k] - s->pose.position[k];
+    }
+    if (s->shape->kind == SPRAG_SPHERE) {
+        const double far = s->shape->radius + s->reach;
+        for (int k = 0; k < 3; k++) {
+            wide[k] = fmax(0, fabs(middle[k]) - half[k]);
+        }
+        return dot3(wide, wide) > far * far;
+    }
+    mul33_transposed(s->pose.rotation, middle, local);
+    mul33_transposed(s->along, half, wide);
+    return fabs(local[0]) > s->half[0] + wide[0] || fabs(local[1]) > s->half[1] + wide[1] ||
+           fabs(local[2]) > s->half[2] + wide[2] || is_ball_apart(s, local, norm3(half));
 }
 
 static void keep_near(search *s)
@@ -274,7 +301,10 @@ bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, doubl
     }
     sprag_shape_bounds(s.shape, &s.pose, s.bounds);
     sprag_box_grow(s.bounds, reach);
-    const bool found = sprag_ode_triangles_in(mesh, s.bounds, ODE_MOST_TRIANGLES, add, &s);
+    for (int k = 0; k < 9; k++) {
+        s.along[k] = fabs(s.pose.rotation[k]);
+    }
+    const bool found = sprag_ode_triangles_in(mesh, s.bounds, ODE_MOST_TRIANGLES, skips, add, &s);
     if (mode == ODE_NEAR_MERGED && near->is_flat && near->count > 0) {
         merge(&s);
         keep_near(&s);

@@ -16,13 +16,13 @@ typedef struct ode_triangle {
 typedef struct ode_near { // in scratch
     ode_triangle *triangle;
     int count, room;
-    bool is_flat;     // all that are in the box of the shape are in one plane; ODE_NEAR_FLAT
+    bool is_flat;     // all that may be near the shape are in one plane; not ODE_NEAR_EACH
     double normal[3]; // its normal, unit, in the axes of the mesh
 } ode_near;
 
 typedef enum ode_near_mode {
     ODE_NEAR_EACH,
-    ODE_NEAR_FLAT,   // as long as all in the shape's box are in one plane, all of these
+    ODE_NEAR_FLAT,   // as long as all that may be near are in one plane, all of these
     ODE_NEAR_MERGED, // one triangle for all, if they fill one plane where the shape may go
 } ode_near_mode;
 

@@ -144,9 +144,16 @@ typedef struct mesh_call {
     const ode_mesh *mesh;
     const double *bounds;
     bool turned;
+    ode_box_fn *skips;
     ode_triangle_fn *found;
     void *data;
 } mesh_call;
+
+static bool pass_over(const void *data, const double box[6])
+{
+    const mesh_call *call = data;
+    return call->skips && call->skips(call->data, box);
+}
 
 static void pass_on(void *data, int number)
 {
@@ -167,8 +174,8 @@ void sprag_ode_mesh_bounds(const ode_mesh *m, double bounds[6])
 }
 
 void sprag_ode_mesh_triangles(const ode_mesh *m, const double bounds[6], bool turned,
-                              ode_triangle_fn *found, void *data)
+                              ode_box_fn *skips, ode_triangle_fn *found, void *data)
 {
-    mesh_call call = {m, bounds, turned, found, data};
-    sprag_tree_find(&m->tree, bounds, pass_on, &call);
+    mesh_call call = {m, bounds, turned, skips, found, data};
+    sprag_tree_find(&m->tree, bounds, pass_over, pass_on, &call);
 }

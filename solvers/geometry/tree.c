@@ -73,9 +73,10 @@ void sprag_tree_build(sprag_tree *tree, const double (*box)[6])
 }
 
 static void find(const sprag_tree *tree, int node, int start, int count, const double bounds[6],
-                 sprag_tree_fn *found, void *data)
+                 sprag_tree_skip_fn *skips, sprag_tree_fn *found, void *data)
 {
-    if (!sprag_boxes_overlap(tree->bounds[node], bounds)) {
+    if (!sprag_boxes_overlap(tree->bounds[node], bounds) ||
+        (skips && skips(data, tree->bounds[node]))) {
         return;
     }
     if (count <= SPRAG_TREE_LEAF) {
@@ -85,15 +86,15 @@ static void find(const sprag_tree *tree, int node, int start, int count, const d
         return;
     }
     int half = count / 2;
-    find(tree, 2 * node + 1, start, half, bounds, found, data);
-    find(tree, 2 * node + 2, start + half, count - half, bounds, found, data);
+    find(tree, 2 * node + 1, start, half, bounds, skips, found, data);
+    find(tree, 2 * node + 2, start + half, count - half, bounds, skips, found, data);
 }
 
-void sprag_tree_find(const sprag_tree *tree, const double bounds[6], sprag_tree_fn *found,
-                     void *data)
+void sprag_tree_find(const sprag_tree *tree, const double bounds[6], sprag_tree_skip_fn *skips,
+                     sprag_tree_fn *found, void *data)
 {
     if (tree->count) {
-        find(tree, 0, 0, tree->count, bounds, found, data);
+        find(tree, 0, 0, tree->count, bounds, skips, found, data);
     }
 }
 

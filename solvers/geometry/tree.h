@@ -20,9 +20,12 @@ void sprag_tree_build(sprag_tree *tree, const double (*box)[6]);
 
 typedef void sprag_tree_fn(void *data, int box);
 
-// Calls back for every box whose leaf overlaps the bounds; the box itself may not.
-void sprag_tree_find(const sprag_tree *tree, const double bounds[6], sprag_tree_fn *found,
-                     void *data);
+typedef bool sprag_tree_skip_fn(const void *data, const double box[6]);
+
+// Calls back for every box whose leaf overlaps the bounds; the box itself may not. skips: true for
+// bounds of nodes in which none is wanted; NULL: all are.
+void sprag_tree_find(const sprag_tree *tree, const double bounds[6], sprag_tree_skip_fn *skips,
+                     sprag_tree_fn *found, void *data);
 
 typedef void sprag_overlap_fn(void *data, int i, int j); // i < j
 
