@@ -15,7 +15,6 @@ typedef struct search {
     sprag_pose pose;  // of the shape in the axes of the mesh
     double reach;     // m
     bool boxed;       // half_width knows the shape
-    double half[3];   // m, of the shape's box in its own axes, with the reach
     double bounds[6]; // m, of the shape in the axes of the mesh, with the reach
     double along[9];  // sizes of the components of its rotation
     ode_near_mode mode;
@@ -50,46 +49,35 @@ static bool is_level(const ode_near *near, const ode_triangle *t, double slope)
     return level;
 }
 
-// Is a ball farther than the reach from the shape? at: m, its centre in the axes of the shape.
-static bool is_ball_apart(const search *s, const double at[3], double radius)
+// m, the middle and half lengths of a box.
+static void middle_of(const double box[6], double middle[3], double half[3])
+{
+    for (int k = 0; k < 3; k++) {
+        half[k] = (box[k + 3] - box[k]) / 2;
+        middle[k] = box[k] + half[k];
+    }
+}
+
+// Is a box farther than the reach from the shape? at, half: m, its middle and half lengths along
+// the axes of the shape.
+static bool is_box_apart(const search *s, const double at[3], const double half[3])
 {
     const sprag_shape *shape = s->shape;
+    const bool box = shape->kind == SPRAG_BOX, cylinder = shape->kind == SPRAG_CYLINDER;
+    const double far = s->reach + (box || cylinder ? 0 : shape->radius);
     double out[3];
-    if (shape->kind == SPRAG_BOX) {
-        for (int k = 0; k < 3; k++) {
-            out[k] = fmax(0, fabs(at[k]) - shape->half[k]);
-        }
-    } else {
-        const double across = sqrt(at[0] * at[0] + at[1] * at[1]);
-        const bool capped = shape->kind == SPRAG_CAPSULE;
-        out[0] = capped ? across : fmax(0, across - shape->radius);
-        out[1] = 0;
-        out[2] = fmax(0, fabs(at[2]) - shape->half[2]);
-        radius += capped ? shape->radius : 0;
-    }
-    radius += s->reach;
-    return dot3(out, out) > radius * radius;
-}
-
-// The same of the ball around a triangle, with corners (m) in the axes of the shape.
-static bool is_far(const search *s, const double corner[3][3])
-{
-    double middle[3], square = 0;
     for (int k = 0; k < 3; k++) {
-        middle[k] = (corner[0][k] + corner[1][k] + corner[2][k]) / 3;
+        out[k] = fmax(0, fabs(at[k]) - half[k] - (box || k == 2 ? shape->half[k] : 0));
     }
-    for (int i = 0; i < 3; i++) {
-        double from[3];
-        subtract3(corner[i], middle, from);
-        square = fmax(square, dot3(from, from));
-    }
-    return is_ball_apart(s, middle, sqrt(square));
+    const double across = sqrt(out[0] * out[0] + out[1] * out[1]);
+    const double beyond = fmax(0, across - (cylinder ? shape->radius : 0));
+    return beyond * beyond + out[2] * out[2] > far * far;
 }
 
-// Is the triangle farther than the reach, along its normal or an axis of the shape, or its ball?
+// Is the triangle, or its box along the axes of the shape, farther than the reach?
 static bool is_apart(const search *s, const ode_triangle *t)
 {
-    double from[3][3], local[3][3], n[3];
+    double from[3][3], local[3][3], n[3], box[6], middle[3], half[3];
     if (!s->boxed) {
         return false;
     }
@@ -104,16 +92,12 @@ static bool is_apart(const search *s, const ode_triangle *t)
     if (fabs(dot3(t->normal, from[0])) > half_width(s->shape, n, length) + s->reach * length) {
         return true;
     }
-    double lo[3], hi[3];
     for (int i = 0; i < 3; i++) {
         mul33_transposed(s->pose.rotation, from[i], local[i]);
-        for (int k = 0; k < 3; k++) {
-            lo[k] = i && lo[k] < local[i][k] ? lo[k] : local[i][k];
-            hi[k] = i && hi[k] > local[i][k] ? hi[k] : local[i][k];
-        }
     }
-    return lo[0] > s->half[0] || hi[0] < -s->half[0] || lo[1] > s->half[1] || hi[1] < -s->half[1] ||
-           lo[2] > s->half[2] || hi[2] < -s->half[2] || is_far(s, (const double(*)[3])local);
+    sprag_triangle_box((const double(*)[3])local, box);
+    middle_of(box, middle, half);
+    return is_box_apart(s, middle, half);
 }
 
 // Are all triangles in a box (m) farther than the reach, and none of them needed? If all before
@@ -125,21 +109,11 @@ static bool skips(const void *data, const double box[6])
     if (!s->boxed || (s->near->is_flat && s->mode == ODE_NEAR_MERGED)) {
         return false;
     }
-    for (int k = 0; k < 3; k++) {
-        half[k] = (box[k + 3] - box[k]) / 2;
-        middle[k] = box[k] + half[k] - s->pose.position[k];
-    }
-    if (s->shape->kind == SPRAG_SPHERE) {
-        const double far = s->shape->radius + s->reach;
-        for (int k = 0; k < 3; k++) {
-            wide[k] = fmax(0, fabs(middle[k]) - half[k]);
-        }
-        return dot3(wide, wide) > far * far;
-    }
+    middle_of(box, middle, half);
+    subtract3(middle, s->pose.position, middle);
     mul33_transposed(s->pose.rotation, middle, local);
     mul33_transposed(s->along, half, wide);
-    return fabs(local[0]) > s->half[0] + wide[0] || fabs(local[1]) > s->half[1] + wide[1] ||
-           fabs(local[2]) > s->half[2] + wide[2] || is_ball_apart(s, local, norm3(half));
+    return is_box_apart(s, local, wide);
 }
 
 static void keep_near(search *s)
@@ -295,9 +269,8 @@ bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, doubl
     *near = (ode_near){.is_flat = mode != ODE_NEAR_EACH};
     sprag_pose_in(&mesh->pose, &shape->pose, &s.pose);
     s.boxed = s.shape->kind <= SPRAG_BOX;
-    for (int k = 0; k < 3 && s.boxed; k++) {
-        const double axis[3] = {k == 0, k == 1, k == 2};
-        s.half[k] = half_width(s.shape, axis, 1) + reach;
+    if (s.shape->kind == SPRAG_SPHERE) { // the axes of the mesh are its own
+        memcpy(s.pose.rotation, (double[9]){1, 0, 0, 0, 1, 0, 0, 0, 1}, sizeof s.pose.rotation);
     }
     sprag_shape_bounds(s.shape, &s.pose, s.bounds);
     sprag_box_grow(s.bounds, reach);
