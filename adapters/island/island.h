@@ -74,7 +74,7 @@ typedef struct ode_input_errors {
 } ode_input_errors;
 
 // Defined in loads.h.
-typedef struct ode_stiffened_body ode_stiffened_body;
+typedef struct ode_stiffened_four ode_stiffened_four;
 typedef struct ode_stiffened_distance ode_stiffened_distance;
 typedef struct ode_loaded_joint ode_loaded_joint;
 typedef struct ode_load ode_load;
@@ -111,8 +111,8 @@ typedef struct ode_problem {
     double slowest_cap;      // rad/s, least of their greatest angular velocities
     ode_spin *spin;          // bodies that spin fast, in the order of the island
     int spins;
-    ode_stiffened_body *stiffened_body; // in the order of the island
-    int stiffened_bodies;
+    ode_stiffened_four *stiffened_four; // in the order of the island
+    int stiffened_fours, stiffened_bodies;
     ode_stiffened_distance *stiffened_distance; // in the order of their joints
     int stiffened_distances;
     int joint_rows;           // rows of joints: those of stiffened distances are behind them

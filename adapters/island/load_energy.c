@@ -96,26 +96,35 @@ static void add_bodies(account *sum, const ode_problem *pulled)
 SPRAG_VECTORS
 static void add_stiffened_bodies(account *sum, const ode_problem *pulled)
 {
-    vector3 won = {0}, driven = {0};
-    for (int i = 0; i < pulled->stiffened_bodies; i++) {
-        ode_stiffened_body *of = &pulled->stiffened_body[i];
-        const double *before = pulled->body[of->body].velocity,
-                     *after = pulled->solution.velocity[of->body], *A = of->added;
-        vector3 turn;
-        load_last3(&turn, after);
-        const vector3 left = CONST_VECTOR3(of->target) - turn, own = CONST_VECTOR3(before + 3);
-        turn = 0.5 * (turn + own);
-        const vector3 momentum = turn[0] * CONST_VECTOR3(A) + turn[1] * CONST_VECTOR3(A + 3) +
-                                 turn[2] * CONST_VECTOR3(A + 6),
-                      room = turn * momentum;
-        won += left * momentum;
-        driven += of->kept * own * momentum;
-        sum->before += of->stored;
-        of->stored = sum3(&room);
-        sum->room += of->stored;
+    lanes won = zeros, driven = zeros, before = zeros, all = zeros;
+    for (int i = 0; i < pulled->stiffened_fours; i++) {
+        ode_stiffened_four *of = &pulled->stiffened_four[i];
+        const lanes *A = of->added;
+        const void *body[LANES];
+        lanes after[LANES], left[3], middle[3], momentum[3], part;
+        for (int l = 0; l < LANES; l++) {
+            body[l] = &pulled->solution.velocity[of->body[l]][2];
+        }
+        load_four(body, 0, after);
+        for (int k = 0; k < 3; k++) {
+            left[k] = of->target[k] - after[1 + k];
+            middle[k] = 0.5 * (after[1 + k] + of->own[k]);
+        }
+        momentum[0] = A[0] * middle[0] + A[1] * middle[1] + A[2] * middle[2];
+        momentum[1] = A[1] * middle[0] + A[3] * middle[1] + A[4] * middle[2];
+        momentum[2] = A[2] * middle[0] + A[4] * middle[1] + A[5] * middle[2];
+        dot_of(left, momentum, &part);
+        won += part;
+        dot_of(of->own, momentum, &part);
+        driven += of->kept * part;
+        before += of->stored;
+        dot_of(middle, momentum, &of->stored);
+        all += of->stored;
     }
-    sum->won += sum3(&won);
-    sum->driven += sum3(&driven);
+    sum->won += sum_of(&won);
+    sum->driven += sum_of(&driven);
+    sum->before += sum_of(&before);
+    sum->room += sum_of(&all);
 }
 
 // J, of a stop's own account.
@@ -155,23 +164,35 @@ static double dot(int n, const double *a, const double *b)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]) + rest;
 }
 
+// J / s, of the rows' forces on bodies that the program moves.
+static double work_on_pushed(const ode_problem *pulled)
+{
+    double won = 0;
+    bool pushed = false; // one of the row's bodies
+    for (int i = 0; i < pulled->problem.rows; i++) {
+        const sprag_row *row = &pulled->row[i];
+        if (i == 0 || memcmp(row->body, row[-1].body, sizeof row->body) != 0) {
+            pushed = is_pushed(pulled, row->body[0]) || is_pushed(pulled, row->body[1]);
+        }
+        if (pushed && !row->drives) {
+            won += pulled->solution.row_force[i] *
+                   work(pulled, row->body, (const double(*)[6])row->jacobian, true);
+        }
+    }
+    return won;
+}
+
 // The work of motors, and of what the program moves, is their own.
 static void add_rows(account *sum, const ode_problem *pulled)
 {
     const double step = pulled->problem.step, *force = pulled->solution.row_force;
-    double driven = dot(pulled->problem.rows, force, pulled->ahead), won = 0;
-    bool pushed = false; // one of its bodies
-    for (int i = 0; i < pulled->problem.rows && (sum->pushed || pulled->drives); i++) {
-        const sprag_row *row = &pulled->row[i];
-        const double(*J)[6] = (const double(*)[6])row->jacobian;
-        if (sum->pushed && (i == 0 || memcmp(row->body, row[-1].body, sizeof row->body) != 0)) {
-            pushed = is_pushed(pulled, row->body[0]) || is_pushed(pulled, row->body[1]);
-        }
+    double driven = dot(pulled->problem.rows, force, pulled->ahead),
+           won = sum->pushed ? work_on_pushed(pulled) : 0;
+    const sprag_row *row = pulled->row;
+    for (int i = 0; i < pulled->problem.rows && pulled->drives; i++, row++) {
         if (row->drives) {
-            won -= force[i] * work(pulled, row->body, J, false);
+            won -= force[i] * work(pulled, row->body, (const double(*)[6])row->jacobian, false);
             driven -= force[i] * pulled->ahead[i];
-        } else if (pushed) {
-            won += force[i] * work(pulled, row->body, J, true);
         }
     }
     sum->won += step * won;
@@ -254,6 +275,19 @@ static void settle(double *stored, double *share, double kept, double factor)
     *share = next > load_least_share ? (next < 1 ? next : 1) : load_least_share;
 }
 
+// The same, of bodies.
+SPRAG_VECTORS
+static void settle_bodies(const ode_problem *pulled, double kept)
+{
+    for (int i = 0; i < pulled->stiffened_fours; i++) {
+        ode_stiffened_four *of = &pulled->stiffened_four[i];
+        const lanes least = load_least_share * ones, next = pulled->factor * of->share,
+                    share = SMALLER(next, ones), of_any = SELECT(next > least, share, least);
+        of->stored *= kept;
+        of->share = SELECT(of->trace > 0, of_any, zeros);
+    }
+}
+
 // share: of the room of each stop, that is filled.
 static void keep_stops(ode_problem *pulled, double share)
 {
@@ -292,10 +326,7 @@ bool sprag_ode_charge_loads(ode_problem *pulled)
     if (pulled->solve != ODE_WON && sum.driven > 0) {
         pulled->factor = fmax(0, 1 - over / sum.driven);
     }
-    for (int i = 0; i < pulled->stiffened_bodies; i++) {
-        ode_stiffened_body *of = &pulled->stiffened_body[i];
-        settle(&of->stored, &of->share, kept, pulled->factor);
-    }
+    settle_bodies(pulled, kept);
     for (int i = 0; i < pulled->stiffened_distances; i++) {
         ode_stiffened_distance *of = &pulled->stiffened_distance[i];
         settle(&of->stored, &of->share, kept, pulled->factor);

@@ -14,22 +14,15 @@
 
 // ---- four bodies at once
 
-// Four bodies that may be under load, number by number. The passes over the fours are many and
-// short: the processor then works at several at once, while one waits for a quotient or a root.
+// Four bodies that may be under load, number by number: what nobody reads later. The passes over
+// the fours are many and short: the processor then works at several at once, while one waits for a
+// quotient or a root.
 typedef struct four {
-    lanes I[9];        // kg m^2; of their parts, until they take their shares of A
-    lanes A[6];        // xx, xy, xz, yy, yz, zz
-    lanes part;        // of its part's A that a body takes
-    lanes sums[LANES]; // ode_stiffened_body: trace, kept, stored, share
-    lanes w[LANES];    // rad/s, from 1 on: before the step
-    lanes free[LANES]; // likewise, without A
-    lanes now[LANES];  // with it
-    lanes target[LANES];
-    int body[LANES];
-    int count; // fewer in the last four
+    lanes I[9];       // kg m^2; of their parts, until they take their shares of A
+    lanes part;       // of its part's A that a body takes
+    lanes now[LANES]; // rad/s, from 1 on: the free angular velocity with A
+    int count;        // fewer in the last four
 } four;
-
-enum { TRACE, KEPT, STORED, SHARE };
 
 // The numbers of four matrices.
 INLINE void load_matrices(const void *const of[LANES], lanes A[9])
@@ -90,10 +83,11 @@ INLINE void add_matrices(lanes I[9], const lanes A[6], const lanes *way)
 }
 
 // A body takes no more of A than what counts beside its own inertia about the axes of A: that of a
-// part with bodies far apart is larger by orders of magnitude.
-INLINE void take_share(four *f, double memory)
+// part with bodies far apart is larger by orders of magnitude. to->kept: the trace in the last
+// step.
+INLINE void take_share(four *f, ode_stiffened_four *to, double memory)
 {
-    lanes *I = f->I, *A = f->A;
+    lanes *I = f->I, *A = to->added;
     const lanes all = A[0] * A[0] + A[3] * A[3] + A[5] * A[5] +
                       2 * (A[1] * A[1] + A[2] * A[2] + A[4] * A[4]),
                 own = A[0] * I[0] + A[3] * I[4] + A[5] * I[8] + A[1] * (I[1] + I[3]) +
@@ -104,23 +98,22 @@ INLINE void take_share(four *f, double memory)
         A[k] *= part;
     }
     add_matrices(I, A, &ones);
-    f->sums[TRACE] = A[0] + A[3] + A[5];
-    lanes kept = f->sums[KEPT] * memory / DIVISOR(f->sums[TRACE] > 0, f->sums[TRACE]);
+    to->trace = A[0] + A[3] + A[5];
+    lanes kept = to->kept * memory / DIVISOR(to->trace > 0, to->trace);
     root_of(&kept);
     root_of(&kept);
-    f->sums[KEPT] = kept * f->sums[SHARE];
+    to->kept = kept * to->share;
 }
 
 // The columns of the inverse of a matrix are the cross products of its rows, by the determinant.
-INLINE void pull_to_target(four *f)
+INLINE void pull_to_target(four *f, ode_stiffened_four *to)
 {
-    const lanes *I = f->I, *A = f->A;
+    const lanes *I = f->I, *A = to->added;
     lanes way[3], yz[3], zx[3], xy[3], det;
     for (int k = 0; k < 3; k++) {
-        f->target[k] = f->sums[KEPT] * f->w[1 + k];
-        way[k] = f->target[k] - f->free[1 + k];
+        to->target[k] = to->kept * to->own[k];
+        way[k] = to->target[k] - to->free[k];
     }
-    f->target[3] = zeros;
     const lanes x = A[0] * way[0] + A[1] * way[1] + A[2] * way[2],
                 y = A[1] * way[0] + A[3] * way[1] + A[4] * way[2],
                 z = A[2] * way[0] + A[4] * way[1] + A[5] * way[2];
@@ -131,14 +124,13 @@ INLINE void pull_to_target(four *f)
     const lanes size = ABS(det);
     const lane_mask good = (size > 0) & (size <= DBL_MAX);
     const lanes inverse = 1 / DIVISOR(good, det);
-    f->now[0] = f->free[0];
     for (int k = 0; k < 3; k++) {
         const lanes gained = (x * yz[k] + y * zx[k] + z * xy[k]) * inverse;
-        f->now[1 + k] = f->free[1 + k] + SELECT(good, gained, zeros);
+        f->now[1 + k] = to->free[k] + SELECT(good, gained, zeros);
     }
     const lanes back = SELECT(good, zeros, -ones); // of what is singular with A
     add_matrices(f->I, A, &back);
-    f->sums[TRACE] = SELECT(good, f->sums[TRACE], zeros);
+    to->trace = SELECT(good, to->trace, zeros);
 }
 
 // ---- the island
@@ -165,126 +157,129 @@ SPRAG_VECTORS
 static int find_fours(const ode_problem *pulled, const int *list, int loaded, four *f)
 {
     const four *start = f;
+    ode_stiffened_four *to = pulled->stiffened_four;
     const double square = pulled->problem.step * pulled->problem.step;
     for (int i = 0; i < loaded; i += LANES) {
         const void *load[LANES], *inertia[LANES], *body[LANES];
-        lanes m[6];
+        lanes m[6], own[LANES];
         lane_mask some;
         for (int l = 0; l < LANES; l++) {
             const int at = list[i + l], first = sprag_ode_part(pulled, at);
             body[l] = &pulled->body[at];
             load[l] = &pulled->load[first];
             inertia[l] = pulled->part ? pulled->part[first + 1].inertia : pulled->body[at].inertia;
-            f->body[l] = at;
+            to->body[l] = at;
         }
         load_matrices(inertia, f->I);
         find_moments(load, m);
-        find_excess(f->I, m, square, f->A, &some);
-        load_four(body, offsetof(sprag_body, velocity[2]), f->w);
-        load_four(body, offsetof(sprag_body, free_velocity[2]), f->free);
+        find_excess(f->I, m, square, to->added, &some);
+        load_four(body, offsetof(sprag_body, velocity[2]), own);
+        load_four(body, offsetof(sprag_body, free_velocity[2]), f->now);
+        for (int k = 0; k < 3; k++) {
+            to->own[k] = own[1 + k], to->free[k] = f->now[1 + k];
+        }
         f->part = ones;
         f->count = loaded - i < LANES ? loaded - i : LANES;
-        f += any(&some);
+        const bool more = any(&some);
+        f += more, to += more;
     }
     return (int)(f - start);
 }
 
-// From the last step: the trace of A, for now where it is to say what is kept, what is stored, and
-// the share.
+// Sets of the last step the trace of A, where it is to say what is kept, what is stored, and the
+// share.
 SPRAG_VECTORS
-static void find_last(const ode_problem *pulled, const ode_warm_start *warm_start, four *f,
-                      int fours)
+static void find_last(const ode_problem *pulled, const ode_warm_start *warm_start, int fours)
 {
     int at = 0; // in the warm start, of the body before
-    for (const four *end = f + fours; f < end; f++) {
+    for (ode_stiffened_four *to = pulled->stiffened_four, *end = to + fours; to < end; to++) {
         const void *from[LANES];
         lanes last[LANES];
         for (int l = 0; l < LANES; l++) {
-            from[l] = sprag_ode_warm_start_added(warm_start, pulled->island.body[f->body[l]], &at);
+            from[l] = sprag_ode_warm_start_added(warm_start, pulled->island.body[to->body[l]], &at);
         }
         load_four(from, 0, last);
-        f->sums[KEPT] = last[0], f->sums[STORED] = last[1], f->sums[SHARE] = last[2];
+        to->kept = last[0], to->stored = last[1], to->share = last[2];
     }
 }
 
 // Sets the own inertia of bodies in parts, and their shares of A.
-static void find_shares(const ode_problem *pulled, four *f)
+static void find_shares(const ode_problem *pulled, four *f, const ode_stiffened_four *of)
 {
     for (int l = 0; l < LANES; l++) {
-        const double *own = pulled->body[f->body[l]].inertia;
+        const double *own = pulled->body[of->body[l]].inertia;
         for (int k = 0; k < 9; k++) {
             f->I[k][l] = own[k];
         }
-        f->part[l] =
-            (own[0] + own[4] + own[8]) / pulled->part[sprag_ode_part(pulled, f->body[l]) + 1].trace;
+        f->part[l] = (own[0] + own[4] + own[8]) /
+                     pulled->part[sprag_ode_part(pulled, of->body[l]) + 1].trace;
     }
 }
 
 // Adds A, the positive part of square K - I: then I + A is no less than square K. memory: 0 where
 // targets keep nothing, else 1.
 SPRAG_VECTORS
-static void stiffen_fours(four *f, int fours, double memory)
+static void stiffen_fours(four *f, ode_stiffened_four *to, int fours, double memory)
 {
     for (int i = 0; i < fours; i++) {
-        sprag_positive_parts(LANES, LANES, (double *)f[i].A);
+        sprag_positive_parts(LANES, LANES, (double *)to[i].added);
     }
     for (int i = 0; i < fours; i++) {
-        take_share(&f[i], memory);
+        take_share(&f[i], &to[i], memory);
     }
     for (int i = 0; i < fours; i++) {
-        pull_to_target(&f[i]);
+        pull_to_target(&f[i], &to[i]);
     }
 }
 
-// Lists what is under load.
+// Stores what the bodies have, and leaves nothing of those that need nothing, or fill up their
+// four.
 SPRAG_VECTORS
 static void store_fours(ode_problem *pulled, const four *f, int fours)
 {
-    int count = 0;
-    for (const four *end = f + fours; f < end; f++) {
-        sprag_body *body[LANES];
-        ode_stiffened_body *of[LANES], *to = NULL;
+    static const lane_mask at = {0, 1, 2, 3};
+    lane_mask count = {0};
+    ode_stiffened_four *of = pulled->stiffened_four;
+    for (const four *end = f + fours; f < end; f++, of++) {
+        void *body[LANES];
         for (int l = 0; l < LANES; l++) {
-            const bool more = l < f->count; // the rest are the last one again
-            of[l] = to = more ? &pulled->stiffened_body[count] : to;
-            to->body = f->body[l];
-            body[l] = &pulled->body[f->body[l]];
-            count += more && f->sums[TRACE][l] > 0;
+            body[l] = &pulled->body[of->body[l]];
         }
-        const lanes *A = f->A, first[LANES] = {A[0], A[1], A[2], A[1]},
-                    next[LANES] = {A[3], A[4], A[2], A[4]},
-                    free[LANES] = {f->free[1], f->free[2], f->free[3]};
-        store_four((void *const *)of, offsetof(ode_stiffened_body, added), first);
-        store_four((void *const *)of, offsetof(ode_stiffened_body, added[4]), next);
-        store_four((void *const *)of, offsetof(ode_stiffened_body, trace), f->sums);
-        store_four((void *const *)of, offsetof(ode_stiffened_body, target), f->target);
-        store_four((void *const *)of, offsetof(ode_stiffened_body, free), free);
-        store_four((void *const *)body, offsetof(sprag_body, inertia), f->I);
-        store_four((void *const *)body, offsetof(sprag_body, inertia[4]), f->I + 4);
-        store_four((void *const *)body, offsetof(sprag_body, free_velocity[2]), f->now);
+        store_four(body, offsetof(sprag_body, inertia), f->I);
+        store_four(body, offsetof(sprag_body, inertia[4]), f->I + 4);
+        store_four(body, offsetof(sprag_body, free_velocity[2]), f->now);
         for (int l = 0; l < LANES; l++) {
-            of[l]->added[8] = A[5][l];
-            body[l]->inertia[8] = f->I[8][l];
+            ((sprag_body *)body[l])->inertia[8] = f->I[8][l];
         }
+        const lane_mask some = (of->trace > 0) & (at < f->count);
+        for (int k = 0; k < 6; k++) {
+            of->added[k] = SELECT(some, of->added[k], zeros);
+        }
+        of->trace = SELECT(some, of->trace, zeros), of->kept = SELECT(some, of->kept, zeros);
+        of->stored = SELECT(some, of->stored, zeros), of->share = SELECT(some, of->share, zeros);
+        count -= some;
     }
-    pulled->stiffened_bodies = count;
+    pulled->stiffened_fours = fours;
+    pulled->stiffened_bodies = (int)(count[0] + count[1] + count[2] + count[3]);
 }
 
 void sprag_ode_stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start,
                               sprag_scratch *scratch)
 {
-    const int bodies = pulled->problem.bodies;
+    const int bodies = pulled->problem.bodies, most = (bodies + LANES - 1) / LANES;
     int *list = SPRAG_TAKE_RAW(scratch, bodies + LANES, int);
-    four *f = SPRAG_TAKE_RAW(scratch, (bodies + LANES - 1) / LANES, four);
+    four *f = SPRAG_TAKE_RAW(scratch, most, four);
+    ode_stiffened_four *to = SPRAG_TAKE_RAW(scratch, most, ode_stiffened_four);
     if (scratch->failed) {
         return;
     }
+    pulled->stiffened_four = to;
     const int fours = find_fours(pulled, list, list_loaded(pulled, list), f);
-    find_last(pulled, warm_start, f, fours);
+    find_last(pulled, warm_start, fours);
     for (int i = 0; i < fours && pulled->part; i++) {
-        find_shares(pulled, &f[i]);
+        find_shares(pulled, &f[i], &to[i]);
     }
-    stiffen_fours(f, fours, pulled->solve == ODE_WON ? 0 : 1);
+    stiffen_fours(f, to, fours, pulled->solve == ODE_WON ? 0 : 1);
     store_fours(pulled, f, fours);
 }
 
@@ -305,44 +300,50 @@ static void turn_vectors(double *x, const double turn[3], const double *of, int 
     }
 }
 
+// A body under load, and its load as it is to be turned.
+typedef struct turning {
+    ode_turned_load *to;
+    double added[9], target[3], trace; // ode_stiffened_four's
+} turning;
+
 // The levers of a body turn with it, what pulls at them does not.
-static void turn_load(const ode_problem *pulled, const ode_stiffened_body *stiff,
-                      const ode_turned_load *of, ode_load *load, double I[9])
+static void turn_load(const ode_problem *pulled, const turning *by, ode_load *load, double I[9])
 {
+    const ode_turned_load *of = by->to;
     const double share = of->by == of->body ? TURN : 0,
                  turn[3] = {share * (of->axis == 0), share * (of->axis == 1),
                             share * (of->axis == 2)};
     double own[9];
-    memcpy(own, pulled->body[stiff->body].inertia, sizeof own);
-    add_scaled(own, -1, stiff->added, 9);
+    memcpy(own, pulled->body[of->body].inertia, sizeof own);
+    add_scaled(own, -1, by->added, 9);
     memcpy(I, own, sizeof own);
     turn_vectors(I, turn, own, 1, 3);
     turn_vectors(I, turn, own, 3, 1);
-    *load = pulled->load[stiff->body];
-    turn_vectors(load->moment[0], turn, pulled->load[stiff->body].moment[0], 1, 4);
+    *load = pulled->load[of->body];
+    turn_vectors(load->moment[0], turn, pulled->load[of->body].moment[0], 1, 4);
     add_scaled(load->torque, TURN, of->torque, 3);
 }
 
 // The target u keeps a part of the body's turn w, by the fourth root of the trace of A: the balance
 // A (v - u) at the velocity v.
-static void take_turned(const ode_problem *pulled, const ode_stiffened_body *stiff, double trace,
-                        ode_turned_load *to)
+static void take_turned(const ode_problem *pulled, const turning *by, double trace)
 {
-    const double *v = pulled->solution.velocity[stiff->body] + 3;
+    ode_turned_load *to = by->to;
+    const double *v = pulled->solution.velocity[to->body] + 3;
     double left[3], kept[3];
-    add_scaled(to->added, -1, stiff->added, 9);
+    add_scaled(to->added, -1, by->added, 9);
     for (int k = 0; k < 9; k++) {
         to->added[k] /= TURN;
     }
-    subtract3(v, stiff->target, left);
+    subtract3(v, by->target, left);
     mul33(to->added, left, to->balance);
-    mul33(stiff->added, stiff->target, kept);
-    add_scaled(to->balance, (trace - stiff->trace) / (4 * TURN * trace), kept, 3);
+    mul33(by->added, by->target, kept);
+    add_scaled(to->balance, (trace - by->trace) / (4 * TURN * trace), kept, 3);
 }
 
+// The last one of fewer than four fills up the four.
 SPRAG_VECTORS
-static void turn_four(const ode_problem *pulled, const ode_stiffened_body *const stiff[LANES],
-                      ode_turned_load *const to[LANES], double trace[LANES])
+static void turn_four(const ode_problem *pulled, const turning *by, int count)
 {
     ode_load load[LANES];
     double inertia[LANES][9];
@@ -350,50 +351,50 @@ static void turn_four(const ode_problem *pulled, const ode_stiffened_body *const
     lanes m[6];
     lane_mask some;
     four f = {.part = ones};
+    ode_stiffened_four turned = {0};
     for (int l = 0; l < LANES; l++) {
-        turn_load(pulled, stiff[l], to[l], &load[l], inertia[l]);
+        turn_load(pulled, &by[l < count ? l : count - 1], &load[l], inertia[l]);
         of[l] = &load[l], I[l] = inertia[l];
     }
     load_matrices(I, f.I);
     find_moments(of, m);
-    find_excess(f.I, m, pulled->problem.step * pulled->problem.step, f.A, &some);
-    sprag_positive_parts(LANES, LANES, (double *)f.A);
-    take_share(&f, 0);
-    for (int l = 0; l < LANES; l++) {
-        static const int at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
-        for (int k = 0; k < 9; k++) {
-            to[l]->added[k] = f.A[at[k]][l];
-        }
-        trace[l] = f.sums[TRACE][l];
+    find_excess(f.I, m, pulled->problem.step * pulled->problem.step, turned.added, &some);
+    sprag_positive_parts(LANES, LANES, (double *)turned.added);
+    take_share(&f, &turned, 0);
+    for (int l = 0; l < count; l++) {
+        sprag_ode_added(&turned, l, by[l].to->added);
+        take_turned(pulled, &by[l], turned.trace[l]);
     }
+}
+
+// Whether a body is under load.
+static bool find_turning(const ode_problem *pulled, ode_turned_load *of, turning *to)
+{
+    for (int i = 0; i < LANES * pulled->stiffened_fours; i++) {
+        const ode_stiffened_four *four = &pulled->stiffened_four[i / LANES];
+        const int l = i % LANES;
+        if (four->body[l] == of->body && four->trace[l] > 0) {
+            *to = (turning){of,
+                            .target = {four->target[0][l], four->target[1][l], four->target[2][l]},
+                            .trace = four->trace[l]};
+            sprag_ode_added(four, l, to->added);
+            return true;
+        }
+    }
+    return false;
 }
 
 void sprag_ode_turn_loads(const ode_problem *pulled, ode_turned_load *turned, int count)
 {
-    const ode_stiffened_body *stiff[LANES];
-    ode_turned_load *to[LANES];
-    int lane = 0;
+    turning by[LANES];
+    int waiting = 0;
     for (int i = 0; i < count; i++) {
-        int s = 0;
-        while (s < pulled->stiffened_bodies && pulled->stiffened_body[s].body != turned[i].body) {
-            s++;
-        }
         memset(turned[i].added, 0, sizeof turned[i].added);
         memset(turned[i].balance, 0, sizeof turned[i].balance);
-        if (s < pulled->stiffened_bodies) {
-            to[lane] = &turned[i], stiff[lane++] = &pulled->stiffened_body[s];
-        }
-        const int full = lane == LANES || i == count - 1 ? lane : 0;
-        for (; lane > 0 && full > 0 && lane < LANES; lane++) { // the last one fills up its four
-            to[lane] = to[lane - 1], stiff[lane] = stiff[lane - 1];
-        }
-        if (full > 0) {
-            double trace[LANES];
-            turn_four(pulled, stiff, to, trace);
-            for (int l = 0; l < full; l++) {
-                take_turned(pulled, stiff[l], trace[l], to[l]);
-            }
-            lane = 0;
+        waiting += find_turning(pulled, &turned[i], &by[waiting]);
+        if (waiting == LANES || (i == count - 1 && waiting > 0)) {
+            turn_four(pulled, by, waiting);
+            waiting = 0;
         }
     }
 }
@@ -409,15 +410,17 @@ typedef struct common_turn {
 
 static void sum_up_groups(const ode_problem *pulled, common_turn *sum)
 {
-    for (int i = 0; i < pulled->stiffened_bodies; i++) {
-        const ode_stiffened_body *of = &pulled->stiffened_body[i];
-        const double *w = pulled->body[of->body].velocity + 3, lost = 1 - of->kept;
-        common_turn *to = &sum[sprag_ode_group(pulled, of->body)];
-        double momentum[3];
-        mul33(of->added, w, momentum);
-        add_scaled(to->inertia, lost, of->added, 9);
+    for (int i = 0; i < LANES * pulled->stiffened_fours; i++) {
+        const ode_stiffened_four *of = &pulled->stiffened_four[i / LANES];
+        const int l = i % LANES, body = of->body[l];
+        const double *w = pulled->body[body].velocity + 3, lost = 1 - of->kept[l];
+        common_turn *to = &sum[sprag_ode_group(pulled, body)];
+        double A[9], momentum[3];
+        sprag_ode_added(of, l, A);
+        mul33(A, w, momentum);
+        add_scaled(to->inertia, lost, A, 9);
         add_scaled(to->momentum, lost, momentum, 3);
-        add_scaled(to->turn, lost * of->trace, w, 3);
+        add_scaled(to->turn, lost * of->trace[l], w, 3);
     }
 }
 
@@ -445,15 +448,18 @@ static void find_common_turn(common_turn *of)
 // Beside what they keep of their own turns.
 static void pull_to_common_turns(ode_problem *pulled, const common_turn *sum)
 {
-    for (int i = 0; i < pulled->stiffened_bodies; i++) {
-        ode_stiffened_body *of = &pulled->stiffened_body[i];
-        sprag_body *body = &pulled->body[of->body];
-        const int group = sprag_ode_group(pulled, of->body);
-        double inverse[9], common[3] = {0}, pull[3], gained[3];
-        if (group > 0 && invert33(body->inertia, inverse) != 0) {
-            add_scaled(common, 1 - of->kept, sum[group].turn, 3);
-            add_scaled(of->target, 1, common, 3);
-            mul33(of->added, common, pull);
+    for (int i = 0; i < LANES * pulled->stiffened_fours; i++) {
+        ode_stiffened_four *of = &pulled->stiffened_four[i / LANES];
+        const int l = i % LANES, group = sprag_ode_group(pulled, of->body[l]);
+        sprag_body *body = &pulled->body[of->body[l]];
+        double A[9], inverse[9], common[3] = {0}, pull[3], gained[3];
+        if (of->trace[l] > 0 && group > 0 && invert33(body->inertia, inverse) != 0) {
+            add_scaled(common, 1 - of->kept[l], sum[group].turn, 3);
+            for (int k = 0; k < 3; k++) {
+                of->target[k][l] += common[k];
+            }
+            sprag_ode_added(of, l, A);
+            mul33(A, common, pull);
             mul33(inverse, pull, gained);
             add_scaled(body->free_velocity + 3, 1, gained, 3);
         }
@@ -464,8 +470,9 @@ void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch)
 {
     bool any = false;
     const bool may = pulled->loose > 0 && pulled->solve != ODE_WON;
-    for (int i = 0; i < pulled->stiffened_bodies && may && !any; i++) {
-        any = sprag_ode_group(pulled, pulled->stiffened_body[i].body) > 0;
+    for (int i = 0; i < LANES * pulled->stiffened_fours && may && !any; i++) {
+        const ode_stiffened_four *of = &pulled->stiffened_four[i / LANES];
+        any = of->trace[i % LANES] > 0 && sprag_ode_group(pulled, of->body[i % LANES]) > 0;
     }
     common_turn *sum = any ? SPRAG_TAKE(scratch, pulled->problem.bodies + 1, common_turn) : NULL;
     if (sum) {

@@ -140,11 +140,11 @@ static void set_turns(const ode_problem *pulled)
 
 static double mean_share(const ode_problem *pulled)
 {
-    double sum = 0;
-    for (int i = 0; i < pulled->stiffened_bodies; i++) {
-        sum += pulled->stiffened_body[i].share;
+    lanes sum = zeros;
+    for (int i = 0; i < pulled->stiffened_fours; i++) {
+        sum += pulled->stiffened_four[i].share;
     }
-    return sum / fmax(1, pulled->stiffened_bodies);
+    return sum_of(&sum) / fmax(1, pulled->stiffened_bodies);
 }
 
 SPRAG_VECTORS
@@ -226,7 +226,6 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch)
 {
     sprag_ode_find_loads(pulled, scratch);
-    pulled->stiffened_body = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_stiffened_body);
     pulled->ahead = SPRAG_TAKE(scratch, pulled->problem.rows + 2 * pulled->distances, double);
     if (scratch->failed) {
         return;
@@ -281,9 +280,10 @@ static bool loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch)
     const int bodies = pulled->problem.bodies;
     const double step = pulled->problem.step;
     double *trace = pulled->load ? SPRAG_TAKE(scratch, bodies, double) : NULL; // N m, half K's
-    for (int i = 0; i < pulled->stiffened_bodies && pulled->part && trace; i++) {
-        const ode_stiffened_body *of = &pulled->stiffened_body[i];
-        trace[sprag_ode_part(pulled, of->body)] -= load_growth * of->trace / (2 * step * step);
+    for (int i = 0; i < LANES * pulled->stiffened_fours && pulled->part && trace; i++) {
+        const ode_stiffened_four *of = &pulled->stiffened_four[i / LANES];
+        trace[sprag_ode_part(pulled, of->body[i % LANES])] -=
+            load_growth * of->trace[i % LANES] / (2 * step * step);
     }
     if (trace) {
         add_traces(pulled, trace);
@@ -291,19 +291,26 @@ static bool loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch)
     bool any = false;
     for (int i = 0; i < bodies && trace && !any; i++) {
         const double *I = pulled->part ? pulled->part[i + 1].inertia : pulled->body[i].inertia;
-        any = pulled->load[i].known && pulled->body[i].mass > 0 &&
-              2 * step * step * trace[i] > load_growth * (I[0] + I[4] + I[8]);
+        any = 2 * step * step * trace[i] > load_growth * (I[0] + I[4] + I[8]) &&
+              pulled->load[i].known && pulled->body[i].mass > 0;
     }
     return any;
 }
 
 void sprag_ode_unstiffen(ode_problem *pulled)
 {
-    for (int i = 0; i < pulled->stiffened_bodies; i++) {
-        const ode_stiffened_body *stiffened = &pulled->stiffened_body[i];
-        sprag_body *body = &pulled->body[stiffened->body];
-        add_scaled(body->inertia, -1, stiffened->added, 9);
-        memcpy(body->free_velocity + 3, stiffened->free, 3 * sizeof *stiffened->free);
+    for (int i = 0; i < LANES * pulled->stiffened_fours; i++) {
+        const ode_stiffened_four *of = &pulled->stiffened_four[i / LANES];
+        const int l = i % LANES;
+        sprag_body *body = &pulled->body[of->body[l]];
+        if (of->trace[l] > 0) {
+            double A[9];
+            sprag_ode_added(of, l, A);
+            add_scaled(body->inertia, -1, A, 9);
+            for (int k = 0; k < 3; k++) {
+                body->free_velocity[3 + k] = of->free[k][l];
+            }
+        }
     }
     for (int i = 0; i < pulled->joint_rows && pulled->ahead; i++) {
         pulled->row[i].bias -= pulled->ahead[i];
@@ -351,7 +358,7 @@ bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start
         return false;
     }
     sprag_ode_unstiffen(pulled);
-    pulled->stiffened_bodies = pulled->stiffened_distances = 0;
+    pulled->stiffened_fours = pulled->stiffened_bodies = pulled->stiffened_distances = 0;
     pulled->problem.rows = pulled->joint_rows;
     pulled->solve = grown ? ODE_GROWN : ODE_WON;
     sprag_ode_stiffen(pulled, warm_start, scratch);

@@ -7,20 +7,24 @@
 #include <string.h>
 
 #include "island.h"
+#include "lanes.h"
 #include "unions.h"
 #include "vectors6.h"
 
-// A body under load, with inertia that is added to its own (load_stiffness.c).
-struct ode_stiffened_body {
-    double added[9];  // kg m^2, the added inertia
-    double trace;     // of it
-    double kept;      // part of the body's own turn, before the step, that the target has
-    double stored;    // J, what it has taken from the motion and may give back; < 0: has won
-    double share;     // of the target and of the look ahead, in this step
-    double target[4]; // rad/s, the angular velocity that it pulls the body towards; its rest is of
-                      // the turn of the body's group
-    double free[4];   // rad/s, the free angular velocity without it
-    int body;         // of the island
+// Four bodies under load, number by number, with inertia that is added to their own
+// (load_stiffness.c). Those of them that need none have the trace 0, and all else but the
+// velocities is 0, too.
+struct ode_stiffened_four {
+    lanes added[6];  // kg m^2, the added inertia: xx, xy, xz, yy, yz, zz
+    lanes trace;     // of it
+    lanes kept;      // part of the body's own turn, before the step, that the target has
+    lanes stored;    // J, what it has taken from the motion and may give back; < 0: has won
+    lanes share;     // of the target and of the look ahead, in this step
+    lanes target[3]; // rad/s, the angular velocity that it pulls the body towards; its rest is of
+                     // the turn of the body's group
+    lanes own[3];    // rad/s, before the step
+    lanes free[3];   // rad/s, the free angular velocity without it
+    int body[LANES]; // of the island
 };
 
 // Bodies that joints weld turn as one part (load_parts.c). Fields but the first are valid in the
@@ -40,7 +44,7 @@ struct ode_stiffened_distance {
     int row;              // of the two
     double added;         // kg
     double target[2];     // m/s, the velocities that it pulls the rows towards
-    double stored, share; // as ode_stiffened_body's
+    double stored, share; // as ode_stiffened_four's
 };
 
 // A joint. It has levers if its rows have two linear parts or more, or hold a distance.
@@ -99,6 +103,13 @@ static inline double sprag_ode_rate(const ode_problem *pulled, const sprag_row *
 void sprag_ode_find_loads(ode_problem *pulled, sprag_scratch *scratch);
 
 // ---- load_inertia.c
+
+// The added inertia of a body as a matrix.
+static inline void sprag_ode_added(const ode_stiffened_four *f, int l, double A[9])
+{
+    A[0] = f->added[0][l], A[4] = f->added[3][l], A[8] = f->added[5][l];
+    A[1] = A[3] = f->added[1][l], A[2] = A[6] = f->added[2][l], A[5] = A[7] = f->added[4][l];
+}
 
 // Adds inertia to the bodies that need it by their loads, and pulls them towards what their targets
 // keep of their own turns.

@@ -480,10 +480,14 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
         return;
     }
     const double share = sprag_ode_share_of_stops(pulled);
-    for (int i = 0; i < pulled->stiffened_bodies; i++) {
-        const ode_stiffened_body *of = &pulled->stiffened_body[i];
-        store_added(&warm->now, at++, pulled->island.body[of->body], of->trace, of->stored,
-                    of->share);
+    for (const ode_stiffened_four *of = pulled->stiffened_four, *end = of + pulled->stiffened_fours;
+         of < end; of++) {
+        for (int l = 0; l < LANES; l++) {
+            if (of->trace[l] > 0) {
+                store_added(&warm->now, at++, pulled->island.body[of->body[l]], of->trace[l],
+                            of->stored[l], of->share[l]);
+            }
+        }
     }
     for (int i = 0; i < pulled->stiffened_distances; i++) {
         const ode_stiffened_distance *of = &pulled->stiffened_distance[i];

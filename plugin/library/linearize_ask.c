@@ -123,7 +123,8 @@ static const char *add_loads(component *c)
     near->problem.rows = near->joint_rows;
     near->part = NULL; // measured anew
     near->load = none.load, near->loaded = none.loaded, near->loadeds = 0, near->loops = false;
-    near->stiffened_body = none.stiffened_body, near->stiffened_bodies = 0;
+    near->stiffened_four = none.stiffened_four;
+    near->stiffened_fours = near->stiffened_bodies = 0;
     near->stiffened_distance = none.stiffened_distance, near->stiffened_distances = 0;
     sprag_ode_stiffen(near, c->world->warm_start, c->trial_scratch);
     if (c->trial_scratch->failed) {

@@ -144,12 +144,15 @@ bool linearize_keeps_directions(const sprag_row_slopes (*slopes)[2], int rows)
 // Adds the derivatives of the pull A (v - kept w) on bodies under load.
 void linearize_add_loads(component *c)
 {
-    for (int i = 0; i < c->pulled.stiffened_bodies; i++) {
-        const ode_stiffened_body *of = &c->pulled.stiffened_body[i];
-        for (int k = 0; k < 3; k++) {
-            double *entry = linearize_entry(c, of->body, 3 + k, of->body), by[3] = {0};
-            add_scaled(by, of->kept, of->added + 3 * k, 3);
-            add_rate(c, of->body, by, entry + TURN, entry + SPIN);
+    for (int i = 0; i < LANES * c->pulled.stiffened_fours; i++) {
+        const ode_stiffened_four *of = &c->pulled.stiffened_four[i / LANES];
+        const int l = i % LANES, body = of->body[l];
+        double A[9];
+        sprag_ode_added(of, l, A);
+        for (int k = 0; k < 3 && of->trace[l] > 0; k++) {
+            double *entry = linearize_entry(c, body, 3 + k, body), by[3] = {0};
+            add_scaled(by, of->kept[l], A + 3 * k, 3);
+            add_rate(c, body, by, entry + TURN, entry + SPIN);
         }
     }
     sprag_ode_turn_loads(&c->pulled, c->turned, c->turneds);

@@ -69,6 +69,11 @@ INLINE bool any(const lane_mask *mask)
     return ((*mask)[0] | (*mask)[1] | (*mask)[2] | (*mask)[3]) != 0;
 }
 
+INLINE double sum_of(const lanes *x)
+{
+    return ((*x)[0] + (*x)[1]) + ((*x)[2] + (*x)[3]);
+}
+
 INLINE void dot_of(const lanes x[3], const lanes y[3], lanes *sum)
 {
     *sum = x[0] * y[0] + x[1] * y[1] + x[2] * y[2];

@@ -14,7 +14,7 @@ static const double LEFT = 0.1; // J, in the account before the step
 typedef struct step_of_joint {
     sprag_body body[2];
     sprag_row row;
-    ode_stiffened_body stiffened;
+    ode_stiffened_four stiffened;
     double velocity[2][6], row_force[1], ahead[1];
     ode_mending mending[1];
     dJointID joint[1];
@@ -47,12 +47,13 @@ static void take_step(step_of_joint *s, double target, double mends)
                                  .bias = mends,
                                  .lo = -INFINITY,
                                  .hi = INFINITY},
-                         .stiffened = {.added = {1, 0, 0, 0, 1, 0, 0, 0, 1},
-                                       .trace = 3,
-                                       .kept = target / BEFORE,
-                                       .target = {0, 0, target},
-                                       .free = {0, 0, AFTER + (AFTER - target)},
-                                       .stored = LEFT},
+                         .stiffened = {.added = {{1}, {0}, {0}, {1}, {0}, {1}},
+                                       .trace = {3},
+                                       .kept = {target / BEFORE},
+                                       .target = {{0}, {0}, {target}},
+                                       .own = {{0}, {0}, {BEFORE}},
+                                       .free = {{0}, {0}, {AFTER + (AFTER - target)}},
+                                       .stored = {LEFT}},
                          .velocity = {{mends / 2 + 0.5, 0, 0, 0, 0, AFTER}},
                          .row_force = {100},
                          .joint = {ball}};
@@ -65,7 +66,8 @@ static void take_step(step_of_joint *s, double target, double mends)
         .body = s->body,
         .row = &s->row,
         .row_joint = s->joint,
-        .stiffened_body = &s->stiffened,
+        .stiffened_four = &s->stiffened,
+        .stiffened_fours = 1,
         .stiffened_bodies = 1,
         .joint_rows = 1,
         .ahead = s->ahead,
@@ -86,7 +88,7 @@ START_TEST(an_account_keeps_what_inertia_takes)
     step_of_joint s;
     take_step(&s, target, mends[_i]);
     sprag_ode_charge_loads(&s.pulled);
-    ck_assert_double_eq_tol(s.stiffened.stored, LEFT - mending + taken, 1e-12);
+    ck_assert_double_eq_tol(s.stiffened.stored[0], LEFT - mending + taken, 1e-12);
 }
 END_TEST
 
@@ -101,7 +103,7 @@ START_TEST(an_account_leaves_out_what_pushes)
     s.row.jacobian[1][0] = -1;
     s.pulled.problem.bodies = 2;
     sprag_ode_charge_loads(&s.pulled);
-    ck_assert_double_eq_tol(s.stiffened.stored, LEFT + speed - brought_in(target), 1e-12);
+    ck_assert_double_eq_tol(s.stiffened.stored[0], LEFT + speed - brought_in(target), 1e-12);
 }
 END_TEST
 
@@ -111,7 +113,7 @@ START_TEST(an_account_is_full)
     step_of_joint s;
     take_step(&s, _i ? 4 : -2, 0);
     sprag_ode_charge_loads(&s.pulled);
-    ck_assert_double_eq_tol(s.stiffened.stored, (_i ? -1 : 1) * pow((BEFORE + AFTER) / 2, 2),
+    ck_assert_double_eq_tol(s.stiffened.stored[0], (_i ? -1 : 1) * pow((BEFORE + AFTER) / 2, 2),
                             1e-12);
 }
 END_TEST
@@ -122,12 +124,12 @@ START_TEST(a_share_pays_for_what_was_won)
     static const double mends[] = {-3, -0.6, 0, 0.2}, target = 1.2;
     step_of_joint s;
     take_step(&s, target, mends[_i]);
-    s.stiffened.share = 0.5;
+    s.stiffened.share[0] = 0.5;
     sprag_ode_charge_loads(&s.pulled);
     double won = brought_in(target) + mends[_i] / 2, left = LEFT - won;
     double driven = target * (BEFORE + AFTER) / 2;
     double share = 0.5 * (1 + (left - fmax(0, won)) / driven);
-    ck_assert_double_eq_tol(s.stiffened.share, fmin(1, share), 1e-12);
+    ck_assert_double_eq_tol(s.stiffened.share[0], fmin(1, share), 1e-12);
     ck_assert(_i == 0 ? share > 1 : share < 1);
 }
 END_TEST
@@ -137,10 +139,10 @@ START_TEST(a_share_never_vanishes)
 {
     step_of_joint s;
     take_step(&s, 1.2, 100);
-    s.stiffened.share = 1;
+    s.stiffened.share[0] = 1;
     sprag_ode_charge_loads(&s.pulled);
-    ck_assert_double_gt(s.stiffened.share, 0);
-    ck_assert_double_lt(s.stiffened.share, 0.1);
+    ck_assert_double_gt(s.stiffened.share[0], 0);
+    ck_assert_double_lt(s.stiffened.share[0], 0.1);
 }
 END_TEST
 
@@ -169,14 +171,12 @@ START_TEST(a_body_takes_what_counts_beside_its_own)
     ode_part part[2] = {{.first = -1},
                         {.inertia = {1e6, 0, 0, 0, 1e6, 0, 0, 0, 1e6}, .trace = 6 * own}};
     ode_load load = {.known = true};
-    ode_stiffened_body to;
     dBodyID none = NULL;
     ode_problem pulled = {.problem = {.step = 0.01, .bodies = 1, .body = &body},
                           .island = {.body = &none, .bodies = 1},
                           .body = &body,
                           .part = part,
-                          .load = &load,
-                          .stiffened_body = &to};
+                          .load = &load};
     for (int i = 0; i < 9; i++) {
         const int a = i / 3, b = i % 3;
         load.moment[a][b] = 0.5 * (lever[a] * force[b] + lever[b] * force[a]);
@@ -186,7 +186,7 @@ START_TEST(a_body_takes_what_counts_beside_its_own)
     sprag_ode_stiffen_bodies(&pulled, unknown, &scratch);
     ck_assert_int_eq(pulled.stiffened_bodies, 1);
     ck_assert_int_eq(sprag_problem_check(&pulled.problem, NULL, 0), SPRAG_OK);
-    ck_assert_double_eq_tol(to.trace, 1e5 * own, 1e-6);
+    ck_assert_double_eq_tol(pulled.stiffened_four->trace[0], 1e5 * own, 1e-6);
     sprag_scratch_free(&scratch);
     sprag_ode_warm_start_free(unknown);
 }
