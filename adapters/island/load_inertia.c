@@ -144,7 +144,7 @@ static int list_loaded(const ode_problem *pulled, int *list)
     for (int i = 0; i < pulled->problem.bodies; i++) {
         const int first = part ? sprag_ode_part(pulled, i) : i;
         list[count] = i;
-        count += first >= 0 && load[first].known & (body[i].mass > 0);
+        count += first >= 0 && body[i].mass > 0 && sprag_ode_bears(&load[first]);
     }
     for (int i = count; i % LANES != 0; i++) { // the last one fills up its four
         list[i] = list[count - 1];

@@ -170,7 +170,7 @@ INLINE void hold_in_the_middle(ode_loaded_joint *joint, double (*at)[4])
 // Joints between the same two parts act at the arms of the first. newest: of the joints in the list
 // of each part. A joint is in the list of its later part, as a body of many joints mostly comes
 // before those it holds. A distance has two anchors, and is alone.
-static void share_arms(const ode_problem *pulled, int at, int *newest)
+static void share_arms(const ode_problem *pulled, int at, int *newest, double (*arm)[4])
 {
     ode_loaded_joint *joint = &pulled->loaded[at];
     const int *part = joint->part;
@@ -179,8 +179,9 @@ static void share_arms(const ode_problem *pulled, int at, int *newest)
         const ode_loaded_joint *other = &pulled->loaded[i];
         bool same = other->part[0] == part[0] && other->part[1] == part[1];
         if (same || (other->part[0] == part[1] && other->part[1] == part[0])) {
-            memcpy(joint->arm[0], other->arm[!same], sizeof joint->arm[0]);
-            memcpy(joint->arm[1], other->arm[same], sizeof joint->arm[1]);
+            memcpy(arm[0], other->arm[!same], sizeof *arm);
+            memcpy(arm[1], other->arm[same], sizeof *arm);
+            joint->arm = (const double(*)[4])arm;
             break;
         }
     }
@@ -188,17 +189,21 @@ static void share_arms(const ode_problem *pulled, int at, int *newest)
     *list = at;
 }
 
-INLINE void find_arms(const ode_problem *pulled, ode_loaded_joint *joint, double (*at)[4])
+INLINE void find_arms(const ode_problem *pulled, ode_loaded_joint *joint, double (*at)[4],
+                      double (*arm)[4])
 {
     for (int side = 0; side < 2; side++) {
         const int body = joint->row->body[side];
         const int part = joint->part[side] = sprag_ode_part(pulled, body);
-        vector3 arm = VECTOR3(joint->lever[side]);
+        vector3 way = VECTOR3(joint->lever[side]);
         if (pulled->part && part >= 0) {
-            arm += VECTOR3(at[body]) - VECTOR3(pulled->part[part + 1].centre);
+            way += VECTOR3(at[body]) - VECTOR3(pulled->part[part + 1].centre);
         }
-        VECTOR3(joint->arm[side]) = arm;
+        if (pulled->part) {
+            VECTOR3(arm[side]) = way;
+        }
     }
+    joint->arm = (const double(*)[4])(pulled->part ? arm : joint->lever);
     if (joint->part[0] == joint->part[1]) {
         joint->part[0] = joint->part[1] = -1;
     }
@@ -212,14 +217,12 @@ INLINE void add_force(const ode_problem *pulled, const ode_loaded_joint *joint)
     for (int i = 0; i < joint->rows; i++) {
         force += joint->row[i].guess * CONST_VECTOR3(joint->row[i].jacobian[0]);
     }
-    const bool any = force[0] != 0 || force[1] != 0 || force[2] != 0;
     for (int side = 0; side < 2; side++, force = -force) {
-        if (any && joint->part[side] >= 0) {
+        if (joint->part[side] >= 0) {
             ode_load *to = &pulled->load[joint->part[side]];
             for (int k = 0; k < 3; k++) {
                 VECTOR3(to->moment[k]) += joint->arm[side][k] * force;
             }
-            to->known = true;
         }
     }
 }
@@ -247,13 +250,13 @@ INLINE void clear_load(ode_load *of)
     VECTOR3(of->moment[1]) = none;
     VECTOR3(of->moment[2]) = none;
     VECTOR3(of->torque) = none;
-    of->known = false;
 }
 
-// at: NULL: no loops, and no parts. newest: see share_arms(); NULL: no loops, and no two joints
-// between the same parts. placed: it is known where joints act.
+// at, arm: NULL: no loops, and no parts. newest: see share_arms(); NULL: no loops, and no two
+// joints between the same parts. placed: it is known where joints act.
 SPRAG_VECTORS
-static void add_loads(const ode_problem *pulled, double (*at)[4], int *newest, bool placed)
+static void add_loads(const ode_problem *pulled, double (*at)[4], double (*arm)[4], int *newest,
+                      bool placed)
 {
     for (int i = 0; i < pulled->problem.bodies; i++) {
         clear_load(&pulled->load[i]);
@@ -265,9 +268,9 @@ static void add_loads(const ode_problem *pulled, double (*at)[4], int *newest, b
             if (newest) {
                 hold_in_the_middle(joint, at);
             }
-            find_arms(pulled, joint, at);
+            find_arms(pulled, joint, at, arm ? &arm[2 * i] : NULL);
             if (newest && joint->linear > 1 && joint->part[0] != joint->part[1]) {
-                share_arms(pulled, i, newest);
+                share_arms(pulled, i, newest, &arm[2 * i]);
             }
         }
         add_force(pulled, joint);
@@ -285,6 +288,7 @@ void sprag_ode_find_loads(ode_problem *pulled, sprag_scratch *scratch)
     const bool wants_places = !placed && (pulled->loops || pulled->part);
     int *newest = !placed && pulled->loops ? SPRAG_TAKE_RAW(scratch, bodies, int) : NULL;
     double(*at)[4] = wants_places ? SPRAG_TAKE_RAW(scratch, bodies, double[4]) : NULL;
+    double(*arm)[4] = wants_places ? SPRAG_TAKE_RAW(scratch, 2 * pulled->loadeds, double[4]) : NULL;
     if (scratch->failed) {
         return;
     }
@@ -294,5 +298,5 @@ void sprag_ode_find_loads(ode_problem *pulled, sprag_scratch *scratch)
     for (int i = 0; i < bodies && newest; i++) {
         newest[i] = -1;
     }
-    add_loads(pulled, at, newest, placed);
+    add_loads(pulled, at, arm, newest, placed);
 }

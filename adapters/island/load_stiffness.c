@@ -292,7 +292,7 @@ static bool loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch)
     for (int i = 0; i < bodies && trace && !any; i++) {
         const double *I = pulled->part ? pulled->part[i + 1].inertia : pulled->body[i].inertia;
         any = 2 * step * step * trace[i] > load_growth * (I[0] + I[4] + I[8]) &&
-              pulled->load[i].known && pulled->body[i].mass > 0;
+              pulled->body[i].mass > 0 && sprag_ode_bears(&pulled->load[i]);
     }
     return any;
 }

@@ -56,7 +56,7 @@ struct ode_loaded_joint {
     unsigned turning, holding;      // bits: its rows without a linear part; those of them that hold
     double lever[2][4];             // m, centre of the body to the anchor; 0 of the world's
     int part[2];                    // parts that its force loads; -1: none
-    double arm[2][4];               // m, from their centres to where the force is a stiffness
+    const double (*arm)[4];         // m, from their centres to where the force is a stiffness
     int older;                      // joint in the list of one of its parts; -1: none
     enum { NO_ARC, PART, ARC } arc; // how far it looks ahead
 };
@@ -65,7 +65,6 @@ struct ode_loaded_joint {
 struct ode_load {
     double moment[3][4]; // N m, sum of r f'
     double torque[4];    // N m, of the rows without a linear part
-    bool known;          // a joint has exerted a force on it in the last step
 };
 
 // The turn of a body within the step: see set_turn().
@@ -74,6 +73,7 @@ struct ode_turn {
     double square;  // rad^2, of the angle in the step
     double sine;    // less 1
     double inward;  // s
+    double none;    // so that no vector lies across two lines of the cache
 };
 
 // ---- rows
@@ -118,6 +118,17 @@ void sprag_ode_stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_st
 
 // Adds the common turns of groups to the targets, and to the free velocities by them.
 void sprag_ode_set_targets(ode_problem *pulled, sprag_scratch *scratch);
+
+// Has a joint exerted a force on a part in the last step, at a lever?
+static inline bool sprag_ode_bears(const ode_load *load)
+{
+    bool any = false;
+    for (int k = 0; k < 3 && !any; k++) {
+        const double *moment = load->moment[k];
+        any = moment[0] != 0 || moment[1] != 0 || moment[2] != 0;
+    }
+    return any;
+}
 
 // ---- load_parts.c
 

@@ -170,7 +170,7 @@ START_TEST(a_body_takes_what_counts_beside_its_own)
     sprag_body body = {.mass = 1, .inertia = {own, 0, 0, 0, own, 0, 0, 0, own}};
     ode_part part[2] = {{.first = -1},
                         {.inertia = {1e6, 0, 0, 0, 1e6, 0, 0, 0, 1e6}, .trace = 6 * own}};
-    ode_load load = {.known = true};
+    ode_load load = {0};
     dBodyID none = NULL;
     ode_problem pulled = {.problem = {.step = 0.01, .bodies = 1, .body = &body},
                           .island = {.body = &none, .bodies = 1},
