@@ -414,3 +414,13 @@ bool sprag_problem_is_trees(const sprag_problem *problem)
     }
     return edges < sprag_problem_moving(problem);
 }
+
+bool sprag_problem_is_stiff(const sprag_problem *problem)
+{
+    for (int i = 0; i < problem->contacts; i++) {
+        if (problem->contact[i].stiffness > 0) {
+            return true;
+        }
+    }
+    return false;
+}

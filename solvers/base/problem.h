@@ -176,6 +176,10 @@ int sprag_problem_moving(const sprag_problem *problem);
 // Contacts of a pair follow each other.
 bool sprag_problem_is_trees(const sprag_problem *problem);
 
+// Have contacts a stiffness of their own? Sweeps converge slowly then, and what they leave throws
+// bodies.
+bool sprag_problem_is_stiff(const sprag_problem *problem);
+
 // Do its bodies move on one another by less than `most` (m/s) before the step? What rolls does not
 // rest, what lies on a moving surface does.
 bool sprag_contact_rests(const sprag_problem *problem, const sprag_contact *contact, double most);

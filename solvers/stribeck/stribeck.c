@@ -219,17 +219,6 @@ static sprag_result solve_directly(island *b, unsigned attempts, double most, do
     return result;
 }
 
-// Contacts of a stiffness of their own: sweeps converge slowly, and what they leave throws bodies.
-static bool has_stiff_contacts(const sprag_problem *problem)
-{
-    for (int i = 0; i < problem->contacts; i++) {
-        if (problem->contact[i].stiffness > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // At most so many sweeps, whatever the residual. What moves needs less exact velocities than what
 // has nearly come to rest: slow bodies, errors in proportion to their speed.
 static sprag_result sweep(const island *b, int most)
@@ -359,7 +348,7 @@ static sprag_result try_interior(island *b, double most)
 
 // Does a solve pay that has taken so much work? In exact solves any does: sweeps in its place would
 // leave random worlds with a residual above 1, from which no method finds back (test_random).
-static bool pays(const island *b, double taken)
+static bool pays_off(const island *b, double taken)
 {
     return taken <= b->most || b->options->exact || ((b->trees || b->joined) && left_near_rest(b));
 }
@@ -418,7 +407,7 @@ static unsigned attempts_before_sweeps(const island *b)
         return (b->known_pays ? SPRAG_ATTEMPT_DIRECT : 0) | (b->root_pays ? SPRAG_ATTEMPT_ROOT : 0);
     }
     if (!b->known_pays ||
-        !(b->joined || b->alone || b->goes_on || has_stiff_contacts(b->problem))) {
+        !(b->joined || b->alone || b->goes_on || sprag_problem_is_stiff(b->problem))) {
         return 0;
     }
     const unsigned forces = b->held ? SPRAG_ATTEMPT_FORCES : 0;
@@ -515,8 +504,8 @@ static void remember(island *b)
 {
     sprag_memory *memory = b->memory;
     const sprag_stats *found = &b->best->stats;
-    const bool known = b->solved && !b->at_root && pays(b, b->known);
-    settle(b, &memory->root, b->root, b->solved && b->at_root && pays(b, b->root));
+    const bool known = b->solved && !b->at_root && pays_off(b, b->known);
+    settle(b, &memory->root, b->root, b->solved && b->at_root && pays_off(b, b->root));
     settle(b, &memory->known, b->known, known);
     settle(b, &memory->frozen, b->settled, found->strategy == SPRAG_STRATEGY_FROZEN_FRICTION);
     if (known && found->strategy == SPRAG_STRATEGY_WARM_NEWTON) {
