@@ -501,28 +501,33 @@ static double housner(double a)
 START_TEST(towers_rock_as_one_block)
 {
     static const int sizes[] = {3, 5};
+    enum { LEANS = 5 };
     const int n = sizes[_i];
-    const double h = 0.0005, side = 0.3, lean = 0.03, a = atan(1.0 / n);
+    const double h = 0.0005, side = 0.3, a = atan(1.0 / n);
     const double rate = sqrt(3 * 9.81 / (2 * side * hypot(1, n))); // 1/s, that it falls with
-    const double landing = acosh(1 / (1 - lean / a)) / rate, rest = n * 9.81 * n * side / 2;
-    wall w = open_wall();
-    dMatrix3 R;
-    dRFromAxisAndAngle(R, 0, 1, 0, lean);
-    for (int i = 0; i < n; i++) {
-        const double x = -side / 2, z = (i + 0.5) * side;
-        add_block(&w, 1, (const dVector3){side, side, side},
-                  x * cos(lean) + z * sin(lean) + side / 2, z * cos(lean) - x * sin(lean));
-        dBodySetRotation(w.body[i], R);
+    const double rest = n * 9.81 * n * side / 2;
+    double left = 0; // in the mean: which cube lands first is decided by rounding
+    for (int k = 0; k < LEANS; k++) {
+        const double lean = 0.02 + 0.005 * k, landing = acosh(1 / (1 - lean / a)) / rate;
+        wall w = open_wall();
+        dMatrix3 R;
+        dRFromAxisAndAngle(R, 0, 1, 0, lean);
+        for (int i = 0; i < n; i++) {
+            const double x = -side / 2, z = (i + 0.5) * side;
+            add_block(&w, 1, (const dVector3){side, side, side},
+                      x * cos(lean) + z * sin(lean) + side / 2, z * cos(lean) - x * sin(lean));
+            dBodySetRotation(w.body[i], R);
+        }
+        configure(w.world, "method=stribeck");
+        const double first = energy_of_wall(&w, h) - rest;
+        for (int i = 0; i * h < landing + 0.1; i++) {
+            step_wall(&w, dWorldStep, h);
+            ck_assert_double_lt(energy_of_wall(&w, h) - rest, 1.001 * first);
+        }
+        left += (energy_of_wall(&w, h) - rest) / first / LEANS;
+        close_wall(&w);
     }
-    configure(w.world, "method=stribeck");
-    const double first = energy_of_wall(&w, h) - rest;
-    for (int i = 0; i * h < landing + 0.1; i++) {
-        step_wall(&w, dWorldStep, h);
-        ck_assert_double_lt(energy_of_wall(&w, h) - rest, 1.001 * first);
-    }
-    const double left = (energy_of_wall(&w, h) - rest) / first;
-    ck_assert_double_eq_tol(left, housner(a) * housner(a), 0.01);
-    close_wall(&w);
+    ck_assert_double_eq_tol(left, housner(a) * housner(a), 0.015);
 }
 END_TEST
 
