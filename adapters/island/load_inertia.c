@@ -338,7 +338,7 @@ static void take_turned(const ode_problem *pulled, const turning *by, double tra
     subtract3(v, by->target, left);
     mul33(to->added, left, to->balance);
     mul33(by->added, by->target, kept);
-    add_scaled(to->balance, (trace - by->trace) / (4 * TURN * trace), kept, 3);
+    add_scaled(to->balance, (trace - by->trace) / (4 * TURN * by->trace), kept, 3);
 }
 
 // The last one of fewer than four fills up the four.

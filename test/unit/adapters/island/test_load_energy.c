@@ -192,12 +192,29 @@ START_TEST(a_body_takes_what_counts_beside_its_own)
 }
 END_TEST
 
+// The slightest turn leaves nothing of it.
+START_TEST(inertia_that_ends_has_finite_slopes)
+{
+    ode_turned_load turned = {.body = 0, .by = 0, .axis = 0};
+    ode_load none = {0};
+    step_of_joint s;
+    take_step(&s, 0.5, 0);
+    s.pulled.load = &none;
+    sprag_ode_turn_loads(&s.pulled, &turned, 1);
+    for (int k = 0; k < 3; k++) {
+        ck_assert(isfinite(turned.balance[k]));
+        ck_assert_double_lt(turned.added[4 * k], 0);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("load_energy");
     ADD_TESTS_WITH(suite, "all", setup, teardown, {an_account_keeps_what_inertia_takes, 3},
                    {an_account_leaves_out_what_pushes, 1}, {an_account_is_full, 2},
                    {a_share_pays_for_what_was_won, 4}, {a_share_never_vanishes, 1},
-                   {much_is_too_much, 4}, {a_body_takes_what_counts_beside_its_own, 1});
+                   {much_is_too_much, 4}, {a_body_takes_what_counts_beside_its_own, 1},
+                   {inertia_that_ends_has_finite_slopes, 1});
     return run_suite(suite);
 }
