@@ -83,7 +83,7 @@ static bool set_lags(advance_run *run, double length)
     bool any = false;
     for (int i = 0; i < run->frame->bodies; i++) {
         const double known = run->frame->body[i].lag;
-        lag[i] = known > 0 ? known : 0.5 * length;
+        lag[i] = known > 0 ? known : 0.5 * run->middles.usual;
         any |= fabs(lag[i] - 0.5 * length) > slight * length;
     }
     for (bool again = any; again;) {

@@ -273,6 +273,39 @@ START_TEST(steps_of_many_lengths_keep_a_fall)
 }
 END_TEST
 
+static void all_bounce(void *data, dGeomID a, dGeomID b)
+{
+    dContact contact = {.surface = {.mode = dContactBounce, .bounce = 0.9}};
+    if (dCollide(a, b, 1, &contact.geom, sizeof contact) > 0) {
+        dJointID joint = dJointCreateContact(((scene *)data)->world, 0, &contact);
+        dJointAttach(joint, dGeomGetBody(a), dGeomGetBody(b));
+    }
+}
+
+// A body beside the bob, of its group, comes to a wall and ends the first sub-step, when no step
+// has told yet how old the velocities are. The bob begins to fall as without it.
+START_TEST(what_bounces_beside_a_swing_leaves_it_alone)
+{
+    static const double ball[3] = {0.05, 0.05, 0.05}, gap = 1e-3;
+    for (int k = 1; k < 3; k++) {
+        scene s = open_scene(gravity);
+        add_box(&s, 1, ball, 1, 0, 0);
+        add_ball(&s, 0, 0, 0);
+        add_box(&s, 1, ball, 1.003, 0, 0);
+        dBodySetGravityMode(s.body[1], 0);
+        dBodySetLinearVel(s.body[1], 0, 1, 0);
+        dGeomID wall = dCreateBox(s.space, 1, 1, 1);
+        dGeomSetPosition(wall, 1.5025, 0.5 + 1e-3 + gap * (1 + _i), 0);
+        dSpaceCollide(s.space, &s, all_bounce);
+        dWorldStep(s.world, steps[k]);
+        ck_assert_double_lt(dBodyGetLinearVel(s.body[1])[1], 0);
+        ck_assert_double_eq_tol(dBodyGetLinearVel(s.body[0])[2], -gravity * steps[k],
+                                1e-3 * gravity * steps[k]);
+        close_scene(&s);
+    }
+}
+END_TEST
+
 START_TEST(chains_win_nothing)
 {
     static const double gap[] = {2e-3, 0.03, 0.04}, link[3] = {0.2, 0.04, 0.04};
@@ -374,7 +407,8 @@ int main(void)
     Suite *suite = suite_create("method_advance_circles");
     ADD_TESTS(suite, "energy", {rods_keep_whirling, 1}, {pendulums_keep_swinging, 1},
               {light_pendulums_keep_swinging, 2}, {steps_of_many_lengths_keep_a_swing, 3},
-              {steps_of_many_lengths_keep_a_fall, 2}, {chains_win_nothing, 1},
+              {steps_of_many_lengths_keep_a_fall, 2},
+              {what_bounces_beside_a_swing_leaves_it_alone, 4}, {chains_win_nothing, 1},
               {bridges_under_loads_win_nothing, 9}, {bolas_keep_whirling, 1},
               {tumbling_pairs_win_nothing, 2});
     return run_suite(suite);
