@@ -258,12 +258,12 @@ static void widen(const finder *f, int i)
     }
 }
 
-// m, by which one item may come nearer to another one.
-static double nearer_by(const item *a, const item *b)
+// Makes a box (m) of one item as long as its way past another one.
+static void sweep_past(const item *of, const item *past, double box[6])
 {
-    double between[3];
-    subtract3(a->shift, b->shift, between);
-    return norm3(between) + a->reach + b->reach;
+    double way[3];
+    subtract3(of->shift, past->shift, way);
+    sprag_box_sweep(box, way, of->reach + past->reach);
 }
 
 // ---- pairs
@@ -340,15 +340,20 @@ static void add_triangle(void *data, int number, const double corner[3][3])
     }
 }
 
-// Pairs a shape with the triangles of a mesh that are not farther (m) from it than this.
-static void add_near(mesh_search *m, double reach)
+// Pairs a shape with the triangles of a mesh that it may meet: those around the middle of its way.
+static void add_near(mesh_search *m)
 {
     finder *f = m->f;
+    const item *mesh = &f->item[m->i], *other = &f->item[m->j];
+    ode_geom middle = other->geom;
     ode_near near;
-    m->other = &f->item[m->j].geom;
+    double way[3];
+    m->other = &other->geom;
+    subtract3(other->shift, mesh->shift, way);
+    add_scaled(middle.pose.position, 0.5, way, 3);
     const ode_near_mode mode = callback_of(m) ? ODE_NEAR_EACH : ODE_NEAR_MERGED;
-    f->crowded |= !sprag_ode_triangles_near(&f->item[m->i].geom, &f->item[m->j].geom, reach, mode,
-                                            f->scratch, &near);
+    const double reach = 0.5 * norm3(way) + mesh->reach + other->reach;
+    f->crowded |= !sprag_ode_triangles_near(&mesh->geom, &middle, reach, mode, f->scratch, &near);
     for (int i = 0; i < near.count && !f->crowded; i++) {
         add_triangle(m, near.triangle[i].number, near.triangle[i].corner);
     }
@@ -367,7 +372,7 @@ static void add_triangles_near(void *data, int number, const double corner[3][3]
     }
     double reach[6];
     sprag_shape_bounds(&inner.other->shape, &inner.other->pose, reach);
-    sprag_box_grow(reach, nearer_by(mesh, other));
+    sweep_past(mesh, other, reach);
     f->crowded |=
         !sprag_ode_triangles(&other->geom, reach, ODE_MOST_TRIANGLES, add_triangle, &inner);
 }
@@ -385,13 +390,13 @@ static void add_pairs(finder *f, int i, int j)
         mesh_search m = {.f = f, .i = i, .j = j};
         double reach[6];
         memcpy(reach, b->geom.bounds, sizeof reach);
-        sprag_box_grow(reach, nearer_by(a, b));
+        sweep_past(b, a, reach);
         f->crowded |=
             !sprag_ode_triangles(&a->geom, reach, ODE_MOST_TRIANGLES, add_triangles_near, &m);
     } else {
         bool swapped = b->geom.kind == ODE_GEOM_MESH;
         mesh_search m = {.f = f, .i = swapped ? j : i, .j = swapped ? i : j, .swapped = swapped};
-        add_near(&m, nearer_by(a, b));
+        add_near(&m);
     }
     if (f->crowded) {
         f->pairs->count = f->begun;

@@ -126,12 +126,68 @@ START_TEST(tilted_planes_are_pairs_of_what_may_reach_them)
 }
 END_TEST
 
+enum { CELLS = 80 };
+
+static const double cell = 0.25; // m
+
+// Hills of small cells around the origin.
+static dTriMeshDataID make_hills(dVector3 *vertex, dTriIndex (*triangle)[3])
+{
+    for (int i = 0; i < (CELLS + 1) * (CELLS + 1); i++) {
+        const int column = i % (CELLS + 1), row = i / (CELLS + 1);
+        vertex[i][0] = (column - CELLS / 2) * cell;
+        vertex[i][1] = (row - CELLS / 2) * cell;
+        vertex[i][2] = 0.02 * (column % 2) - 0.02;
+    }
+    for (int i = 0; i < CELLS * CELLS; i++) {
+        const dTriIndex a = (dTriIndex)(i / CELLS * (CELLS + 1) + i % CELLS), b = a + CELLS + 1;
+        const dTriIndex both[2][3] = {{a, a + 1, b + 1}, {a, b + 1, b}};
+        memcpy(triangle[2 * i], both, sizeof both);
+    }
+    dTriMeshDataID data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildDouble(data, vertex, sizeof *vertex, (CELLS + 1) * (CELLS + 1), triangle,
+                                6 * CELLS * CELLS, sizeof *triangle);
+    return data;
+}
+
+START_TEST(triangles_are_sought_along_the_way)
+{
+    static dVector3 vertex[(CELLS + 1) * (CELLS + 1)];
+    static dTriIndex triangle[2 * CELLS * CELLS][3];
+    static const dTriIndex sheet[3] = {0, 1, CELLS + 1};
+    dTriMeshDataID hills = make_hills(vertex, triangle), small = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildDouble(small, vertex, sizeof *vertex, CELLS + 2, sheet, 3, sizeof sheet);
+    dCreateTriMesh(space, hills, NULL, NULL, NULL);
+    dGeomID geom = _i == 0 ? dCreateSphere(space, 0.1) : dCreateTriMesh(space, small, 0, 0, 0);
+    const double corner = _i == 0 ? 0 : CELLS / 2 * cell; // of the sheet, from its centre
+    on_body(geom, corner - 5, corner + 0.1, _i == 0 ? 0.1 : 0.02);
+    dBodySetLinearVel(dGeomGetBody(geom), 10, 0, 0);
+    find(straight);
+    int along[CELLS] = {0};
+    for (int i = 0; i < pairs.count; i++) {
+        const ode_geom *const *side = pairs.pair[i].side;
+        const int number = side[side[0]->named == geom]->triangle / 2, row = number / CELLS;
+        const double x = (number % CELLS - CELLS / 2) * cell;
+        ck_assert(x > -6 && x < 6);
+        along[number % CELLS] += row == CELLS / 2;
+    }
+    for (int i = 20; i < 60; i++) { // from -5 m to 5 m
+        ck_assert_int_eq(along[i], 2);
+    }
+    dGeomDestroy(geom);
+    dGeomTriMeshDataDestroy(small);
+    dSpaceClean(space);
+    dGeomTriMeshDataDestroy(hills);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pairs in motion");
     ADD_TESTS_WITH(suite, "all", open_world, close_world,
                    {moving_bounds_reach_all_possible_contacts, 1},
                    {bodies_that_move_together_are_no_pairs, 1},
-                   {tilted_planes_are_pairs_of_what_may_reach_them, 1});
+                   {tilted_planes_are_pairs_of_what_may_reach_them, 1},
+                   {triangles_are_sought_along_the_way, 2});
     return run_suite(suite);
 }
