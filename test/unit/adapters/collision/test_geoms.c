@@ -8,40 +8,9 @@
 
 #include "convex_cube.h"
 #include "geom_layout.h"
-#include "geometry_cache.h"
+#include "geom_world.h"
 #include "linalg.h"
 #include "suite.h"
-
-static dWorldID world;
-static dSpaceID space;
-static ode_geometry *geometry;
-static sprag_scratch scratch;
-static ode_pairs pairs;
-
-static void open_world(void)
-{
-    dInitODE2(0);
-    world = dWorldCreate();
-    space = dHashSpaceCreate(NULL);
-    geometry = sprag_ode_geometry_make();
-    ck_assert_ptr_nonnull(geometry);
-}
-
-static void close_world(void)
-{
-    sprag_ode_geometry_free(geometry);
-    sprag_scratch_free(&scratch);
-    dSpaceDestroy(space);
-    dWorldDestroy(world);
-    dCloseODE();
-}
-
-static dGeomID on_body(dGeomID geom, double x, double y, double z)
-{
-    dGeomSetBody(geom, dBodyCreate(world));
-    dGeomSetPosition(geom, x, y, z);
-    return geom;
-}
 
 static void find_in(const ode_collision *calls, int count, ode_motion_fn *motion, double margin)
 {
