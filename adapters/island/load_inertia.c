@@ -221,9 +221,7 @@ static void find_shares(const ode_problem *pulled, four *f, const ode_stiffened_
 SPRAG_VECTORS
 static void stiffen_fours(four *f, ode_stiffened_four *to, int fours, double memory)
 {
-    for (int i = 0; i < fours; i++) {
-        sprag_positive_parts(LANES, LANES, (double *)to[i].added);
-    }
+    sprag_positive_parts(fours, sizeof *to / sizeof(double), (double *)to->added);
     for (int i = 0; i < fours; i++) {
         take_share(&f[i], &to[i], memory);
     }
@@ -359,7 +357,7 @@ static void turn_four(const ode_problem *pulled, const turning *by, int count)
     load_matrices(I, f.I);
     find_moments(of, m);
     find_excess(f.I, m, pulled->problem.step * pulled->problem.step, turned.added, &some);
-    sprag_positive_parts(LANES, LANES, (double *)turned.added);
+    sprag_positive_parts(1, 0, (double *)turned.added);
     take_share(&f, &turned, 0);
     for (int l = 0; l < count; l++) {
         sprag_ode_added(&turned, l, by[l].to->added);

@@ -254,7 +254,7 @@ static void add_inertia(const double K[9], double square, sprag_body *body)
         const int mirror = 3 * (k % 3) + k / 3;
         part[APART * at[k]] = 0.5 * (square * (K[k] + K[mirror]) - I[k] - I[mirror]);
     }
-    sprag_positive_parts(1, APART, part);
+    sprag_positive_parts(1, 0, part);
     const double size = part[0] + part[APART * 3] + part[APART * 5],
                  most = advance_most_added * (I[0] + I[4] + I[8]),
                  share = size > most ? most / size : 1;

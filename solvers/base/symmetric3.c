@@ -95,48 +95,82 @@ static inline __attribute__((always_inline)) void find_cosine_of_third(sprag_fou
     *y = x - 2 * f * slope / (2 * slope * slope - f * curve);
 }
 
+// Four matrices on the way to their positive parts.
+typedef struct parting {
+    sprag_four mean, q;    // of the eigenvalues; the cosine of three times the angle
+    sprag_four size, sign; // v is mean + 2 sign size y
+    sprag_four whole;      // 1 or 0, of the matrix in its positive part
+    mask one;              // whose eigenvalues have one sign
+} parting;
+
+static inline __attribute__((always_inline)) void find_invariants(const sprag_four S[6],
+                                                                  parting *to)
+{
+    const sprag_four none = {0}, one = none + 1, least = none - (1 - 4 * DBL_EPSILON);
+    const sprag_four xx = S[0], xy = S[1], xz = S[2], yy = S[3], yz = S[4], zz = S[5];
+    const sprag_four mean = (xx + yy + zz) * (1.0 / 3), minor = xx * yy - xy * xy,
+                     minors = minor + (xx * zz - xz * xz) + (yy * zz - yz * yz),
+                     det = xz * (xy * yz - xz * yy) + yz * (xy * xz - xx * yz) + zz * minor;
+    const mask below = det < 0, alike = minors >= 0, positive = ~below & alike & (mean >= 0),
+               negative = below & alike & (mean < 0);
+    const sprag_four sign = CHOSEN(below, -one, one), square = mean * mean - minors * (1.0 / 3);
+    sprag_four size = CHOSEN(square > 0, square, none);
+    take_roots(&size);
+    const sprag_four cube = 2 * size * size * size,
+                     of_rest = det + mean * (2 * mean * mean - minors), // det of S - mean
+        ratio = sign * of_rest / CHOSEN(cube > 0, cube, one);
+    to->mean = mean, to->size = size, to->sign = sign;
+    to->q = CHOSEN(ratio < least, least, CHOSEN(ratio > 1, one, ratio));
+    to->whole = CHOSEN(positive | (below & ~negative), one, none);
+    to->one = positive | negative;
+}
+
 // Unless all eigenvalues have one sign, one has a sign of its own: the positive part is that one's,
 // or all without it. With that eigenvalue v of S, the adjugate of S - v is the projection on its
 // vector, by a factor.
-SPRAG_VECTORS
-static void take_positive_parts(int count, int apart, double *matrix)
+static inline __attribute__((always_inline)) void take_part(sprag_four S[6], const parting *of,
+                                                            const sprag_four *y)
 {
-    const sprag_four none = {0}, one = none + 1, least = none - (1 - 4 * DBL_EPSILON);
-    for (int i = 0; i < count; i += SPRAG_PARTS_AT_ONCE) {
-        sprag_four *S[6];
-        for (int k = 0; k < 6; k++) {
-            S[k] = (sprag_four *)(matrix + k * apart + i);
+    const sprag_four none = {0}, one = none + 1;
+    const sprag_four xx = S[0], xy = S[1], xz = S[2], yy = S[3], yz = S[4], zz = S[5];
+    const sprag_four v = of->mean + 2 * of->sign * of->size * *y, x_v = xx - v, y_v = yy - v,
+                     z_v = zz - v, axx = y_v * z_v - yz * yz, ayy = x_v * z_v - xz * xz,
+                     azz = x_v * y_v - xy * xy, axy = xz * yz - xy * z_v, axz = xy * yz - xz * y_v,
+                     ayz = xy * xz - yz * x_v, trace = axx + ayy + azz,
+                     along = of->sign * v / CHOSEN(trace > 0, trace, one), whole = of->whole,
+                     part = CHOSEN(of->one, none, along);
+    S[0] = whole * xx + part * axx, S[1] = whole * xy + part * axy;
+    S[2] = whole * xz + part * axz, S[3] = whole * yy + part * ayy;
+    S[4] = whole * yz + part * ayz, S[5] = whole * zz + part * azz;
+}
+
+// In short passes over some fours: the processor works at several, while one waits for a quotient
+// or a root.
+SPRAG_VECTORS
+static void take_positive_parts(int fours, size_t next, double *matrix)
+{
+    enum { AT_ONCE = 4 };
+    for (int done = 0; done < fours; done += AT_ONCE) {
+        const int count = fours - done < AT_ONCE ? fours - done : AT_ONCE;
+        double *first = matrix + next * (size_t)done, *S = first;
+        parting of[AT_ONCE];
+        sprag_four y[AT_ONCE];
+        for (int i = 0; i < count; i++, S += next) {
+            find_invariants((const sprag_four *)S, &of[i]);
         }
-        const sprag_four xx = *S[0], xy = *S[1], xz = *S[2], yy = *S[3], yz = *S[4], zz = *S[5];
-        const sprag_four mean = (xx + yy + zz) * (1.0 / 3), minor = xx * yy - xy * xy,
-                         minors = minor + (xx * zz - xz * xz) + (yy * zz - yz * yz),
-                         det = xz * (xy * yz - xz * yy) + yz * (xy * xz - xx * yz) + zz * minor;
-        const mask below = det < 0, alike = minors >= 0, positive = ~below & alike & (mean >= 0),
-                   negative = below & alike & (mean < 0);
-        const sprag_four sign = CHOSEN(below, -one, one), square = mean * mean - minors * (1.0 / 3);
-        sprag_four size = CHOSEN(square > 0, square, none), y;
-        take_roots(&size);
-        const sprag_four cube = 2 * size * size * size,
-                         of_rest = det + mean * (2 * mean * mean - minors), // det of S - mean
-            ratio = sign * of_rest / CHOSEN(cube > 0, cube, one),
-                         q = CHOSEN(ratio < least, least, CHOSEN(ratio > 1, one, ratio));
-        find_cosine_of_third(&y, &q);
-        const sprag_four v = mean + 2 * sign * size * y, x_v = xx - v, y_v = yy - v, z_v = zz - v,
-                         axx = y_v * z_v - yz * yz, ayy = x_v * z_v - xz * xz,
-                         azz = x_v * y_v - xy * xy, axy = xz * yz - xy * z_v,
-                         axz = xy * yz - xz * y_v, ayz = xy * xz - yz * x_v,
-                         trace = axx + ayy + azz, along = sign * v / CHOSEN(trace > 0, trace, one);
-        const sprag_four whole = CHOSEN(positive | (below & ~negative), one, none),
-                         part = CHOSEN(positive | negative, none, along);
-        *S[0] = whole * xx + part * axx, *S[1] = whole * xy + part * axy;
-        *S[2] = whole * xz + part * axz, *S[3] = whole * yy + part * ayy;
-        *S[4] = whole * yz + part * ayz, *S[5] = whole * zz + part * azz;
+        for (int i = 0; i < count; i++) {
+            find_cosine_of_third(&y[i], &of[i].q);
+        }
+        S = first;
+        for (int i = 0; i < count; i++, S += next) {
+            take_part((sprag_four *)S, &of[i], &y[i]);
+        }
     }
 }
 
-void sprag_positive_parts(int count, int apart, double *matrix)
+void sprag_positive_parts(int fours, size_t next, double *matrix)
 {
-    take_positive_parts(count, apart, matrix);
+    take_positive_parts(fours, next, matrix);
 }
 
 // B K B' is a cross product with the vector a, and |K|^2 = a.S a / det S, S = B B'.

@@ -4,15 +4,16 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 // Eigenvalues of A and their unit eigenvectors, the rows of `vector`, which are right-handed.
 void sprag_eigen3(const double A[9], double value[3], double vector[9]);
 
-// The positive parts of so many matrices, in place, to 2e-8 of their size. Entry k of the upper
-// triangle, row by row, of matrix i is at k apart + i. They are read and written by fours: apart is
-// larger than their number by three or more.
+// The positive parts of so many times four matrices, in place, to 2e-8 of their size. Entry k of
+// the upper triangle, row by row, of matrix i of a four is at SPRAG_PARTS_AT_ONCE k + i. next: from
+// a four to the next one.
 enum { SPRAG_PARTS_AT_ONCE = 4 };
-void sprag_positive_parts(int count, int apart, double *matrix);
+void sprag_positive_parts(int fours, size_t next, double *matrix);
 
 // A = (A + A') / 2, unless they are the same but for rounding: inertia with gyroscopic terms
 // (spin.h) where a solver needs it symmetric. stride: from row to row. Returns whether A has

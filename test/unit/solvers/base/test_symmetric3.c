@@ -60,12 +60,12 @@ END_TEST
 // Random matrices, of no, one or two positive eigenvalues or all, of which some are equal or zero.
 START_TEST(positive_parts_are_of_positive_eigenvalues)
 {
-    enum { COUNT = 9, APART = COUNT + SPRAG_PARTS_AT_ONCE };
-    static const double eigenvalue[COUNT][3] = {{3, 2, 1},    {3, 2, -1}, {3, -2, -1},
-                                                {-3, -2, -1}, {2, 2, -1}, {2, -1, -1},
-                                                {2, 0, -3},   {2, 2, 1},  {-1, -1, -3}};
+    enum { COUNT = 18, FOURS = 5, AT_ONCE = SPRAG_PARTS_AT_ONCE, NEXT = 6 * AT_ONCE + 3 };
+    static const double eigenvalue[9][3] = {{3, 2, 1},    {3, 2, -1}, {3, -2, -1},
+                                            {-3, -2, -1}, {2, 2, -1}, {2, -1, -1},
+                                            {2, 0, -3},   {2, 2, 1},  {-1, -1, -3}};
     static const int row[] = {0, 0, 0, 1, 1, 2}, column[] = {0, 1, 2, 1, 2, 2};
-    double S[6 * APART] = {0}, right[6][COUNT] = {0}, value[3], A[9], V[9];
+    double S[FOURS * NEXT] = {0}, right[6][COUNT] = {0}, value[3], A[9], V[9];
     const double size = pow(10, _i % 9 - 4);
     for (int i = 0; i < 9; i++) {
         A[i] = sin(100 * _i + 10 * (3 * sprag_smaller(i / 3, i % 3) + sprag_larger(i / 3, i % 3)));
@@ -75,15 +75,16 @@ START_TEST(positive_parts_are_of_positive_eigenvalues)
         for (int k = 0; k < 6; k++) {
             for (int j = 0; j < 3; j++) {
                 const double of = V[3 * j + row[k]] * V[3 * j + column[k]] * size;
-                S[k * APART + i] += eigenvalue[i][j] * of;
-                right[k][i] += sprag_larger(0, eigenvalue[i][j]) * of;
+                S[i / AT_ONCE * NEXT + k * AT_ONCE + i % AT_ONCE] += eigenvalue[i % 9][j] * of;
+                right[k][i] += sprag_larger(0, eigenvalue[i % 9][j]) * of;
             }
         }
     }
-    sprag_positive_parts(COUNT, APART, S);
+    sprag_positive_parts(FOURS, NEXT, S);
     for (int i = 0; i < COUNT; i++) {
         for (int k = 0; k < 6; k++) {
-            ck_assert_double_eq_tol(S[k * APART + i], right[k][i], 3e-9 * size);
+            const double found = S[i / AT_ONCE * NEXT + k * AT_ONCE + i % AT_ONCE];
+            ck_assert_double_eq_tol(found, right[k][i], 3e-9 * size);
         }
     }
 }
