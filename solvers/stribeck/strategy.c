@@ -23,13 +23,15 @@ typedef struct effort {
 
 // Traits of an island that decide which strategies it gets (traits_of).
 enum {
-    SETTLES = 1, // the caller says that it settles, and its factorization is small
-    CURVED = 2,  // Hunt and Crossley's law, or friction that known forces bound (one-way)
-    LINEAR = 4,  // otherwise: contacts and rows yield in proportion to their forces
-    SPRINGS = 8, // likewise, with contacts
-    OTHERS = 16, // without SPRINGS
-    SMALL = 32,  // cheap to factorize
-    BOUNDED = 64 // joints alone, with motors or stops
+    SETTLES = 1,  // the caller says that it settles, and its factorization is small
+    CURVED = 2,   // Hunt and Crossley's law, or friction that known forces bound (one-way)
+    LINEAR = 4,   // otherwise: contacts and rows yield in proportion to their forces
+    SPRINGS = 8,  // likewise, with contacts
+    OTHERS = 16,  // without SPRINGS
+    SMALL = 32,   // cheap to factorize
+    BOUNDED = 64, // joints alone, with motors or stops
+    JOINED = 128, // with rows
+    LOOSE = 256   // without
 };
 
 static void copy(double *to, const double *from, int n)
@@ -331,13 +333,15 @@ static unsigned traits_of(const sprag_strategy_state *w)
     const double work = system->space->work ? system->space->work(system) : 0;
     const bool settles = work <= w->options.settled_work * (system->points + system->equations);
     return (w->options.settled_work > 0 && settles ? SETTLES : 0) |
-           (work <= w->options.small_work ? SMALL : 0) |
+           (work <= w->options.small_work ? SMALL : 0) | (system->equations > 0 ? JOINED : LOOSE) |
            (system->points == 0 && system->bounded ? BOUNDED : 0) |
            (w->is_two_way && !system->curved ? LINEAR : CURVED) |
            (w->is_two_way && !system->curved && system->points > 0 ? SPRINGS : OTHERS);
 }
 
-// In the order of their cost. `traits`: all that an island must have.
+// In the order of their cost. `traits`: all that an island must have. Newton's method in the
+// velocities passes one kink with each update, and from joints it seldom gets to a root in as many
+// as it has: there it comes last.
 static const struct {
     sprag_strategy name;
     unsigned attempts, traits;
@@ -348,11 +352,12 @@ static const struct {
      OTHERS, solve_newton},
     {SPRAG_STRATEGY_CONTINUATION, SPRAG_ATTEMPT_ROOT, CURVED, solve_continuation},
     {SPRAG_STRATEGY_FROZEN_FRICTION, SPRAG_ATTEMPT_ROOT, CURVED, solve_frozen_friction},
-    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_ROOT, SPRINGS | SMALL, solve_newton},
+    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_ROOT, SPRINGS | SMALL | LOOSE, solve_newton},
     {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_SWEPT, SPRINGS, solve_known},
     {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_NEWTON, SPRINGS, solve_newton},
     {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_ROOT | SPRAG_ATTEMPT_FORCES, SPRINGS | SMALL,
      solve_forces},
+    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_ROOT, SPRINGS | SMALL | JOINED, solve_newton},
     {SPRAG_STRATEGY_INTERIOR_POINT, SPRAG_ATTEMPT_INTERIOR, LINEAR, solve_interior_point},
 };
 
