@@ -40,7 +40,8 @@ static const double sunk = 1e-4;
 typedef struct flyer {
     const ode_geom *start;         // the side, when the step starts
     ode_geom side;                 // at another time
-    double centre[3], velocity[6]; // m; m/s, rad/s: of its body, when the step starts
+    sprag_motion motion;           // of its body, when the step starts
+    sprag_pose mount;              // on that
     double spin, far;              // rad/s; m, from the body's centre; 0: a ball about it
     double speed;                  // m/s, of its fastest point
     double size;                   // m, half of its shortest extent
@@ -66,10 +67,10 @@ static void set_flyer(flyer *f, const ode_geom *side, const double *velocity)
     sprag_box_sides(bounds, extent);
     f->size = extent[0] / 2;
     if (f->moves) {
-        double off[3];
-        memcpy(f->velocity, velocity, sizeof f->velocity);
-        memcpy(f->centre, dBodyGetPosition(side->body), sizeof f->centre);
-        subtract3(side->pose.position, f->centre, off);
+        const double *off = f->mount.position;
+        memcpy(f->motion.velocity, velocity, sizeof f->motion.velocity);
+        sprag_ode_read_pose(side->body, &f->motion.pose);
+        sprag_pose_in(&f->motion.pose, &side->pose, &f->mount);
         const bool centred = side->shape.kind == SPRAG_SPHERE && dot3(off, off) == 0;
         f->far = centred ? 0 : norm3(off) + sprag_box_farthest(bounds, own.position);
         f->spin = norm3(velocity + 3);
@@ -80,19 +81,11 @@ static void set_flyer(flyer *f, const ode_geom *side, const double *velocity)
 // The side at the time t (s).
 static const ode_geom *side_at(flyer *f, double t)
 {
-    const sprag_pose *start = &f->start->pose;
-    sprag_pose *pose = &f->side.pose;
-    double turn[3], R[9], off[3];
+    const sprag_carried carried = {.mount = f->mount, .motion = &f->motion};
     if (t == 0 || !f->moves) {
         return f->start;
     }
-    scale3(f->far > 0 ? t : 0, f->velocity + 3, turn);
-    sprag_exponential(turn, R);
-    mul33_33(R, start->rotation, pose->rotation);
-    subtract3(start->position, f->centre, off);
-    mul33(R, off, pose->position);
-    add_scaled(pose->position, 1, f->centre, 3);
-    add_scaled(pose->position, t, f->velocity, 3);
+    sprag_carried_at(&carried, t, &f->side.pose);
     return &f->side;
 }
 
@@ -110,7 +103,7 @@ static bool gap_at(flyer *const f[2], double t, double reach, double margin, spr
 static double closing(flyer *const f[2], const double *normal)
 {
     double between[3];
-    subtract3(f[1]->velocity, f[0]->velocity, between);
+    subtract3(f[1]->motion.velocity, f[0]->motion.velocity, between);
     return (normal ? dot3(normal, between) : norm3(between)) + f[0]->spin * f[0]->far +
            f[1]->spin * f[1]->far;
 }
@@ -168,11 +161,11 @@ static void set_touch(ode_touch *to, flyer *const f[2], double t, const double n
     to->left = distance < -touching && distance > -sunk * size ? distance + sunk * size : distance;
     memcpy(to->normal, normal, sizeof to->normal);
     for (int side = 0; side < 2; side++) {
-        const double *v = f[side]->velocity;
+        const double *v = f[side]->motion.velocity;
         double *lever = to->lever[side], turning[3];
         memcpy(lever, point[side], sizeof to->lever[side]);
         if (f[side]->moves) {
-            subtract3(lever, f[side]->centre, lever);
+            subtract3(lever, f[side]->motion.pose.position, lever);
             add_scaled(lever, -t, v, 3);
             cross3(v + 3, lever, turning);
             to->left += (side ? 1 : -1) * t * (dot3(normal, v) + dot3(normal, turning));
@@ -263,7 +256,7 @@ static const dContactGeom *write(const question *q, const ode_touch *touch)
     memcpy(to->pos, touch->lever[0], sizeof touch->lever[0]);
     memcpy(to->normal, touch->normal, sizeof touch->normal);
     if (first->moves) {
-        add_scaled(to->pos, 1, first->centre, 3);
+        add_scaled(to->pos, 1, first->motion.pose.position, 3);
     }
     return to;
 }
