@@ -6,6 +6,7 @@
 #include <float.h>
 
 #include "core_gap.h"
+#include "toi_pair.h"
 
 typedef struct moving {  // a shape
     sprag_core core;     // about the position of shape 0
@@ -33,23 +34,6 @@ static double highest(const sprag_core *core, const double d[3])
     return dot3(d, point);
 }
 
-// m, of the points of a core about a point.
-static double farthest(const sprag_core *core, const double from[3])
-{
-    const sprag_shape *shape = core->shape;
-    double off[3], at[3], most = 0;
-    if (shape->kind == SPRAG_CYLINDER) {
-        subtract3(core->at, from, off);
-        return norm3(off) + hypot(shape->half[2], shape->radius);
-    }
-    for (int i = 0; i < sprag_core_vertices(core); i++) {
-        sprag_core_vertex(core, i, at);
-        subtract3(at, from, off);
-        most = fmax(most, dot3(off, off));
-    }
-    return sqrt(most);
-}
-
 // Do all points of a shape stay above the plane that the other one carries? out: its normal.
 static bool stays_above(const moving *of, const moving *carrier, const double out[3], double level,
                         double t)
@@ -73,8 +57,8 @@ static bool stays_above(const moving *of, const moving *carrier, const double ou
     if (!(least > 0)) {
         return false;
     }
-    const double reach = of->spin > 0 ? farthest(&of->core, of->centre) : 0,
-                 far = carrier->spin > 0 ? farthest(&of->core, carrier->centre) : 0,
+    const double reach = of->spin > 0 ? sprag_core_farthest(&of->core, of->centre) : 0,
+                 far = carrier->spin > 0 ? sprag_core_farthest(&of->core, carrier->centre) : 0,
                  speed = norm3(v) + of->spin * reach, tilt = norm3(turn[1]),
                  curve = carrier->spin * tilt * (far + speed * t) + 2 * tilt * speed +
                          of->spin * (norm3(turn[0]) + of->spin * tilt * t) * reach;

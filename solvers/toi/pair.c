@@ -86,30 +86,33 @@ int sprag_side_support(const sprag_side *side, const double direction[3], double
     return sprag_core_support(&core, direction, r);
 }
 
-static double reach_of(const sprag_side *side)
+double sprag_core_farthest(const sprag_core *core, const double from[3])
 {
-    const sprag_shape *shape = side->shape;
-    const int vertices = sprag_side_vertices(side);
-    double most = 0, r[3];
+    const sprag_shape *shape = core->shape;
+    double off[3], at[3], most = 0;
+    subtract3(core->at, from, off);
+    if (shape->kind == SPRAG_CYLINDER) {
+        return norm3(off) + hypot(shape->half[2], shape->radius);
+    }
     if (shape->kind == SPRAG_BOX) {
+        mul33_transposed(core->rotation, off, at);
         for (int k = 0; k < 3; k++) {
-            r[k] = fabs(side->origin[k]) + shape->half[k];
+            at[k] = fabs(at[k]) + shape->half[k];
         }
-        return norm3(r);
+        return norm3(at);
     }
-    for (int i = 0; i < vertices; i++) {
-        sprag_side_vertex(side, i, r);
-        most = fmax(most, dot3(r, r));
+    for (int i = 0; i < sprag_core_vertices(core); i++) {
+        sprag_core_vertex(core, i, at);
+        subtract3(at, from, off);
+        most = fmax(most, dot3(off, off));
     }
-    return shape->kind == SPRAG_CYLINDER
-               ? norm3(side->origin) + hypot(shape->half[2], shape->radius)
-               : sqrt(most);
+    return sqrt(most);
 }
 
 void sprag_side_make(const sprag_carried *carried, const double *near, double horizon,
                      sprag_side *side)
 {
-    const sprag_core core = {.shape = carried->shape};
+    static const double here[3] = {0};
     double from[3];
     sprag_carried_at(carried, 0, &side->now);
     side->shape = carried->shape;
@@ -124,6 +127,7 @@ void sprag_side_make(const sprag_carried *carried, const double *near, double ho
     subtract3(side->now.position, side->motion.pose.position, from);
     mul33_transposed(side->now.rotation, from, side->origin);
     side->now = side->motion.pose;
+    const sprag_core core = core_of(side);
     side->margin = sprag_core_margin(&core);
-    side->reach = reach_of(side);
+    side->reach = sprag_core_farthest(&core, here);
 }

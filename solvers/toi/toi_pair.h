@@ -57,6 +57,9 @@ int sprag_insert(double *key, int *count, int most, double value, void *entry, s
 void sprag_side_make(const sprag_carried *carried, const double *near, double horizon,
                      sprag_side *side);
 
+// m, from a point (world) to the farthest one of a core.
+double sprag_core_farthest(const sprag_core *core, const double from[3]);
+
 // Turns a by the angle t w.
 void sprag_turned(const double w[3], double t, const double a[3], double out[3]);
 
