@@ -14,7 +14,7 @@ typedef struct search {
     const sprag_shape *shape;
     sprag_pose pose;  // of the shape in the axes of the mesh
     double reach;     // m
-    bool boxed;       // half_width knows the shape
+    bool boxed;       // is_box_apart knows the shape
     double bounds[6]; // m, of the shape in the axes of the mesh, with the reach
     double along[9];  // sizes of the components of its rotation
     ode_near_mode mode;
@@ -22,17 +22,6 @@ typedef struct search {
     ode_near *near;
     bool full; // the list; further triangles are not looked at
 } search;
-
-// Half of what a shape is wide along a direction of its own axes, m times the direction's length.
-static double half_width(const sprag_shape *shape, const double n[3], double length)
-{
-    if (shape->kind == SPRAG_BOX) {
-        return shape->half[0] * fabs(n[0]) + shape->half[1] * fabs(n[1]) +
-               shape->half[2] * fabs(n[2]);
-    }
-    const double across = shape->kind == SPRAG_CYLINDER ? sqrt(n[0] * n[0] + n[1] * n[1]) : length;
-    return shape->radius * across + shape->half[2] * fabs(n[2]);
-}
 
 // Is the triangle in the plane of the first one, with its front on the same side? slope: of it, at
 // most.
@@ -77,7 +66,7 @@ static bool is_box_apart(const search *s, const double at[3], const double half[
 // Is the triangle, or its box along the axes of the shape, farther than the reach?
 static bool is_apart(const search *s, const ode_triangle *t)
 {
-    double from[3][3], local[3][3], n[3], box[6], middle[3], half[3];
+    double from[3], local[3][3], box[6], middle[3], half[3];
     if (!s->boxed) {
         return false;
     }
@@ -85,15 +74,8 @@ static bool is_apart(const search *s, const ode_triangle *t)
         return !sprag_triangle_has(t->corner, s->pose.position, s->shape->radius + s->reach);
     }
     for (int i = 0; i < 3; i++) {
-        subtract3(t->corner[i], s->pose.position, from[i]);
-    }
-    const double length = norm3(t->normal);
-    mul33_transposed(s->pose.rotation, t->normal, n);
-    if (fabs(dot3(t->normal, from[0])) > half_width(s->shape, n, length) + s->reach * length) {
-        return true;
-    }
-    for (int i = 0; i < 3; i++) {
-        mul33_transposed(s->pose.rotation, from[i], local[i]);
+        subtract3(t->corner[i], s->pose.position, from);
+        mul33_transposed(s->pose.rotation, from, local[i]);
     }
     sprag_triangle_box((const double(*)[3])local, box);
     middle_of(box, middle, half);

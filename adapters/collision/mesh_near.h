@@ -37,8 +37,8 @@ enum { ODE_CUT_MOST = 28 };
 int sprag_ode_cut(double (*point)[3], int count, const double origin[3], const double inwards[3]);
 
 // Lists the triangles that are not farther (m) from a shape than this. Of balls, these are all; of
-// capsules, cylinders and boxes, a few more: those that are not apart along their normal, nor by
-// their boxes along the axes of the shape. false: no memory, or too many.
+// capsules, cylinders and boxes, a few more: those that are not apart by their boxes along the axes
+// of the shape. false: no memory, or too many.
 bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, double reach,
                               ode_near_mode mode, sprag_scratch *scratch, ode_near *near);
 
