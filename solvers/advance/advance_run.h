@@ -318,10 +318,6 @@ void advance_take_energy(advance_run *run);
 // Unites bodies that touch, or that joints connect, at their energy.leader.
 void advance_set_clusters(advance_run *run);
 
-// Marks the bodies that cannot pay for their projection with their kinetic energy. Lifts by which a
-// stack opens its gaps are free. false: none.
-bool advance_find_costly(advance_run *run, bool *costly);
-
 // Before bodies move for t s.
 void advance_note_energy(advance_run *run, double t);
 

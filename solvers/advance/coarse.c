@@ -55,24 +55,9 @@ static void solve_projected(advance_run *run, double longest)
         run->attempt.ignore_dips = false;
         project(run, pass == 0, &again);
         bool more = run->points.count > points, apart = run->attempt.safe >= longest;
-        // Bodies that cannot pay for the projection are solved again with the contacts found.
-        if (!again && (!more || (apart && !advance_find_costly(run, run->work.moved)))) {
+        if (!again && (!more || apart)) {
             break;
         }
-    }
-}
-
-// A projection that the energy of its bodies cannot pay for is left out.
-static void drop_costly(advance_run *run)
-{
-    bool *costly = run->work.moved;
-    if (advance_find_costly(run, costly)) {
-        for (int i = 0; i < run->frame->bodies; i++) {
-            if (costly[i]) {
-                advance_motion_of(run, i, run->attempt.motion[i].velocity);
-            }
-        }
-        advance_certify(run, run->attempt.length, costly, NULL);
     }
 }
 
@@ -142,7 +127,6 @@ void advance_plan_coarse(advance_run *run, double longest)
 {
     for (int i = 0; i < ADVANCE_PLANS && (i == 0 || run->work_left > 0); i++) {
         solve_projected(run, longest);
-        drop_costly(run);
         if (run->attempt.safe < run->attempt.length) {
             slow_down(run);
         }

@@ -16,8 +16,6 @@ struct advance_cluster { // of bodies that are connected by contacts
     double gain;         // J
     double energy;       // J, kinetic
     double mass, momentum[3];
-    double lift; // m, farthest that a body goes against its forces by the projection
-    int bodies;
     bool driven, held; // something does work; something that no force moves touches
 };
 
@@ -103,7 +101,6 @@ static void add_body(advance_run *run, int i, const double v[6], double after, d
     c->gain += after - before;
     c->energy += after;
     c->mass += mover->mass;
-    c->bodies++;
     add_scaled(c->momentum, mover->mass, v, 3);
 }
 
@@ -119,30 +116,6 @@ void advance_take_energy(advance_run *run)
     run->energy.leader = SPRAG_TAKE(run->scratch, bodies, int);
     run->energy.before = SPRAG_TAKE(run->scratch, bodies, double);
     run->energy.cluster = SPRAG_TAKE(run->scratch, bodies, cluster);
-}
-
-bool advance_find_costly(advance_run *run, bool *costly)
-{
-    bool any = false;
-    advance_set_clusters(run);
-    for (int i = 0; i < run->frame->bodies; i++) {
-        const sprag_mover *mover = &run->frame->body[i];
-        const double *v = run->attempt.velocity[i];
-        double before = kinetic(run, i, mover->velocity);
-        double work = work_of(run, i, run->attempt.length), force = norm3(mover->force);
-        add_body(run, i, v, kinetic(run, i, v), before + work);
-        cluster *c = cluster_of(run, i);
-        double given =
-            run->attempt.length * (dot6(mover->force, v) - dot6(mover->force, run->attempt.lag[i]));
-        c->lift = fmax(c->lift, force > 0 ? (given - work) / force : 0);
-    }
-    for (int i = 0; i < run->frame->bodies; i++) {
-        const cluster *c = cluster_of(run, i);
-        costly[i] = !c->driven && c->gain > c->energy - energy_of_centre(c) &&
-                    c->lift > c->bodies * run->target;
-        any |= costly[i];
-    }
-    return any;
 }
 
 void advance_note_energy(advance_run *run, double t)
