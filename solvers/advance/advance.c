@@ -82,13 +82,10 @@ static void set_pairs(advance_run *run)
         near->mesh[0] = i > 0 && sprag_pairs_of_mesh(frame, i - 1, i) ? near[-1].mesh[0] : i;
         near->clear = -INFINITY;
         pair->overlapped = pair->began_deep = false;
-        near->was_closed = pair->memory && pair->memory->closed > 0;
-        run->points.last_closed += pair->memory ? pair->memory->closed : 0;
-        near->slips = pair->memory && pair->memory->slips;
-        if (pair->memory) {
-            memcpy(near->gap.normal, pair->memory->normal, sizeof near->gap.normal);
-        }
-        near->active = pair->memory && pair->memory->active;
+        near->memory = pair->memory;
+        near->was_closed = near->memory->closed > 0;
+        run->points.last_closed += near->memory->closed;
+        memcpy(near->gap.normal, near->memory->normal, sizeof near->gap.normal);
         memset(pair->impulse, 0, sizeof pair->impulse);
     }
     for (int i = frame->pairs; i-- > 0;) {

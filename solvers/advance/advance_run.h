@@ -34,6 +34,7 @@ typedef struct advance_near {
     const sprag_shape *shape[2];     // the same shapes
     const sprag_pose *pose[2];       // now
     double radius[2];                // m, of the sides
+    sprag_pair_memory *memory;       // of the pair
     int triangle;                    // the side that is a triangle of a mesh; -1: none or both
     int mesh[2]; // first pair of those of one mesh with one body, or of two meshes, and the one
                  // behind the last: they follow one another
@@ -44,8 +45,6 @@ typedef struct advance_near {
     int points;                       // of contact
     bool slowed;                      // it has slowed its bodies down in this sub-step; by coarse.c
     bool was_closed;                  // in the sub-step before; by substep.c
-    bool slips;                       // in the last sub-step with a contact; by events.c
-    bool active;                      // the last solve had a force between the bodies; by substep.c
     bool rubs, has_rubbed;            // in an attempt's solve, where it may not always; likewise
     double normal_force, slide_force; // N, sums over the points, of these; by friction.c
     sprag_gap gap;                    // of the last query

@@ -18,12 +18,12 @@ static void set_guess(sprag_contact *contact, const double force[3])
 static void recall(const advance_run *run, const advance_point *point, sprag_contact *contact)
 {
     const sprag_frame *frame = run->frame;
-    const sprag_pair_memory *memory = frame->pair[point->pair].memory;
+    const sprag_pair_memory *memory = run->near[point->pair].memory;
     if (point->has_guess) {
         set_guess(contact, point->wrench[0]);
         return;
     }
-    if (!memory || memory->count == 0) {
+    if (memory->count == 0) {
         return;
     }
     double nearest = INFINITY, from[3];

@@ -56,7 +56,7 @@ static void compare_pair(advance_run *run, int first, int end, int *at)
         const advance_near *near = &run->near[i];
         is |= near->closed;
         was |= near->was_closed;
-        slipped |= near->slips;
+        slipped |= near->memory->slips;
         lost = near->was_closed ? i : lost;
     }
     for (; *at < run->points.closed && run->points.point[*at].pair < end; ++*at) {
@@ -80,7 +80,7 @@ static void compare_pair(advance_run *run, int first, int end, int *at)
                            best->normal, best->slip[slips]);
         }
         for (int i = first; i < end; i++) {
-            run->near[i].slips = slips;
+            run->near[i].memory->slips = slips;
         }
     }
 }

@@ -301,16 +301,16 @@ void advance_share_active(advance_run *run)
         end = run->near[first].mesh[1];
         for (int i = first; i < end; i++) { // those first
             run->work.pair[active] = i;
-            active += run->near[i].active;
+            active += run->near[i].memory->active;
         }
         const int planes = run->near[first].triangle < 0 ? 0 : active;
         for (int i = first; i < end && active > 0 && end - first > 1; i++) {
             advance_near *near = &run->near[i];
-            bool shares = near->active || (near->closed && near->points == 0);
+            bool shares = near->memory->active || (near->closed && near->points == 0);
             for (int k = 0; k < planes && !shares && !isinf(near->clear); k++) {
                 shares = are_level(run, run->work.pair[k], i);
             }
-            near->active = shares;
+            near->memory->active = shares;
         }
     }
 }

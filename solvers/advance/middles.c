@@ -54,7 +54,7 @@ static bool find_hanging(const advance_run *run, bool *hangs)
         }
     }
     for (int i = 0; i < run->points.closed; i++) {
-        if (run->near[run->points.point[i].pair].active) {
+        if (run->near[run->points.point[i].pair].memory->active) {
             mark(run, run->near[run->points.point[i].pair].body, false, hangs);
         }
     }

@@ -12,7 +12,7 @@ static double reach_of_contact(const advance_run *run, int pair)
 {
     const advance_near *near = &run->near[pair];
     double rise = 0;
-    for (int side = 0; side < 2 && near->active; side++) {
+    for (int side = 0; side < 2 && near->memory->active; side++) {
         const sprag_motion *motion = near->carried[side]->motion;
         if (motion) {
             rise += dot3(motion->velocity + 3, motion->velocity + 3) * near->radius[side];
@@ -70,11 +70,10 @@ static double closing(const advance_run *run, int pair, double t)
 static sprag_result find_gap(advance_run *run, int pair, double reach, double margin,
                              sprag_manifold *manifold)
 {
-    sprag_pair_memory *memory = run->frame->pair[pair].memory;
     advance_near *near = &run->near[pair];
     const sprag_gap_query query = {reach, margin};
-    sprag_result result = sprag_gap_find(near->shape, near->pose, &query,
-                                         memory ? &memory->gap : NULL, &near->gap, manifold);
+    sprag_result result =
+        sprag_gap_find(near->shape, near->pose, &query, &near->memory->gap, &near->gap, manifold);
     const bool polytope =
         near->shape[0]->kind == SPRAG_POLYTOPE || near->shape[1]->kind == SPRAG_POLYTOPE;
     advance_spend(run, near->gap.work);
@@ -89,9 +88,7 @@ static sprag_result find_gap(advance_run *run, int pair, double reach, double ma
         near->gap.distance = -near->gap.distance;
         sprag_gap_by_front(near->shape, near->pose, 1, true, margin, &near->gap, manifold);
     }
-    if (memory) {
-        memcpy(memory->normal, near->gap.normal, sizeof memory->normal);
-    }
+    memcpy(near->memory->normal, near->gap.normal, sizeof near->gap.normal);
     near->fresh = result != SPRAG_BAD_PROBLEM && !near->gap.beyond;
     near->clear = result == SPRAG_BAD_PROBLEM ? 0 : near->gap.distance;
     return result;
@@ -261,9 +258,7 @@ static void scan_pair(advance_run *run, int pair, double reach)
 {
     advance_near *near = &run->near[pair];
     double touching = reach_of_contact(run, pair);
-    if (run->frame->pair[pair].memory) {
-        run->frame->pair[pair].memory->reach = touching;
-    }
+    near->memory->reach = touching;
     // A body that is pushed out of an overlap gets contacts with bodies that it may be pushed to.
     bool accepted = run->frame->pair[pair].state == SPRAG_PAIR_ACCEPTED;
     double band = accepted ? 2 * run->push.speed * run->left : 0;
@@ -324,7 +319,7 @@ void advance_scan(advance_run *run, double reach)
         if (certified) {
             run->stats->least_gap = fmin(run->stats->least_gap, near->gap.distance);
         }
-        if (certified && near->closed && near->active) {
+        if (certified && near->closed && near->memory->active) {
             run->stats->largest_gap = fmax(run->stats->largest_gap, near->gap.distance);
         }
     }

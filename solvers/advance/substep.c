@@ -10,33 +10,25 @@
 void advance_keep_forces(advance_run *run)
 {
     for (int i = 0; i < run->frame->pairs; i++) {
-        sprag_pair_memory *memory = run->frame->pair[i].memory;
-        if (memory) {
-            memory->count = 0;
-            memory->closed = run->near[i].closed ? run->near[i].points : 0;
-            memory->slips = run->near[i].slips;
-        }
-        run->near[i].active = false;
+        sprag_pair_memory *memory = run->near[i].memory;
+        memory->count = 0;
+        memory->closed = run->near[i].closed ? run->near[i].points : 0;
+        memory->active = false;
     }
     for (int i = 0; i < run->points.count; i++) {
         const advance_point *point = &run->points.point[i];
         sprag_pair *pair = &run->frame->pair[point->pair];
         const sprag_mover *body = &run->frame->body[run->near[point->pair].body[0]];
-        run->near[point->pair].active |= point->normal_force > 0;
+        pair->memory->active |= point->normal_force > 0;
         sprag_pair_add_impulse(pair, (const double(*)[6])point->wrench, run->attempt.length);
         sprag_pair_add_impulse(pair, (const double(*)[6])point->impact, run->attempt.length);
-        if (pair->memory && pair->memory->count < SPRAG_MANIFOLD_MAX) {
+        if (pair->memory->count < SPRAG_MANIFOLD_MAX) {
             sprag_point_memory *to = &pair->memory->point[pair->memory->count++];
             subtract3(point->at[0], body->pose.position, to->at);
             scale3(point->expected, point->wrench[0], to->force);
         }
     }
     advance_share_active(run);
-    for (int i = 0; i < run->frame->pairs; i++) {
-        if (run->frame->pair[i].memory) {
-            run->frame->pair[i].memory->active = run->near[i].active;
-        }
-    }
     run->frame->touching = run->points.count;
     run->frame->rows = run->rows.count;
     if (run->calls->add_forces) {

@@ -21,7 +21,7 @@ static bool is_pair_good(const sprag_frame *frame, const sprag_pair *pair)
             return false;
         }
     }
-    return true;
+    return pair->memory;
 }
 
 bool sprag_frame_is_good(const sprag_frame *frame)

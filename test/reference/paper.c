@@ -101,7 +101,7 @@ static void leave_overlaps(advance_run *run)
     for (int i = 0; i < run->frame->pairs; i++) {
         sprag_pair *pair = &run->frame->pair[i];
         pair->overlapped = false;
-        run->near[i].active = false;
+        run->near[i].memory->active = false;
         if (pair->state == SPRAG_PAIR_DECLINED) {
             continue;
         }
