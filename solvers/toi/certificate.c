@@ -24,25 +24,13 @@ static void add_candidate(candidates *c, const sprag_plane *plane, double worth)
 // Returns how far (m).
 static double support_along(const sprag_approach *a, int b, const double normal[3], double r[3])
 {
+    const sprag_side *side = &a->side[b];
     double local[3];
-    mul33_transposed(a->side[b].motion.pose.rotation, normal, local);
+    mul33_transposed(side->motion.pose.rotation, normal, local);
     scale3(b ? 1 : -1, local, local);
-    sprag_side_support(&a->side[b], local, r);
+    memcpy(r, side->core.at, sizeof side->core.at); // of a half-space
+    sprag_core_support(&side->core, local, r);
     return dot3(r, local);
-}
-
-// The side that is a half-space, with its normal at t = 0; -1: none.
-static int half_space(const sprag_approach *a, double normal[3])
-{
-    for (int b = 0; b < 2; b++) {
-        if (a->side[b].shape->kind == SPRAG_PLANE) {
-            for (int k = 0; k < 3; k++) {
-                normal[k] = (b ? 1 : -1) * a->side[b].motion.pose.rotation[3 * k + 2];
-            }
-            return b;
-        }
-    }
-    return -1;
 }
 
 // Adds the supporting plane of one shape along a normal. Of equal planes, that of the slower
@@ -54,7 +42,7 @@ static void add_carried(const sprag_approach *a, int carrier, const double norma
     sprag_plane plane = {.carrier = carrier};
     double spin = norm3(side->motion.velocity + 3);
     memcpy(plane.normal, normal, sizeof plane.normal);
-    if (side->shape->kind != SPRAG_SPHERE || norm3(side->origin) > 0) {
+    if (side->core.shape->kind != SPRAG_SPHERE || norm3(side->core.at) > 0) {
         memcpy(plane.spin, side->motion.velocity + 3, sizeof plane.spin);
     }
     plane.support = support_along(a, carrier, normal, plane.point[carrier]);
@@ -65,7 +53,7 @@ static void add_carried(const sprag_approach *a, int carrier, const double norma
 static bool add_faces(const sprag_approach *a, int b, const double normal[3], candidates *c)
 {
     const sprag_side *side = &a->side[b];
-    const sprag_shape *shape = side->shape;
+    const sprag_shape *shape = side->core.shape;
     const bool triangle = shape->kind == SPRAG_POLYTOPE && shape->polytope->faces == 2;
     const double least = triangle ? SPRAG_TOI_FACING_TRIANGLE : SPRAG_TOI_FACING, sign = b ? 1 : -1;
     double local[3], best[SPRAG_TOI_FACES], outwards[SPRAG_TOI_FACES][3], axis[3];
@@ -95,21 +83,22 @@ static bool is_round(const sprag_shape *shape)
            shape->kind == SPRAG_CYLINDER;
 }
 
+// normal: of the gap; that of a half-space, if one takes part, which has no other plane.
 static void find_planes(const sprag_approach *a, const double normal[3], candidates *c)
 {
-    double flat[3];
-    const int plane_side = half_space(a, flat);
     c->count = 0;
-    if (plane_side >= 0) {
-        add_carried(a, plane_side, flat, 1, c);
-        return;
+    for (int b = 0; b < 2; b++) {
+        if (a->side[b].core.shape->kind == SPRAG_PLANE) {
+            add_carried(a, b, normal, 1, c);
+            return;
+        }
     }
     for (int b = 0; b < 2; b++) {
         if (!add_faces(a, b, normal, c)) {
             add_carried(a, b, normal, 1, c);
         }
     }
-    if (is_round(a->side[0].shape) && is_round(a->side[1].shape)) {
+    if (is_round(a->side[0].core.shape) && is_round(a->side[1].core.shape)) {
         sprag_plane plane = {.carrier = -1};
         memcpy(plane.normal, normal, sizeof plane.normal);
         add_candidate(c, &plane, 2);
@@ -127,7 +116,8 @@ static double safe_part(sprag_approach *a, sprag_plane *plane, double begin, dou
 
 static bool has_rim(const sprag_approach *a)
 {
-    return a->side[0].shape->kind == SPRAG_CYLINDER || a->side[1].shape->kind == SPRAG_CYLINDER;
+    return a->side[0].core.shape->kind == SPRAG_CYLINDER ||
+           a->side[1].core.shape->kind == SPRAG_CYLINDER;
 }
 
 static double longest_of(const sprag_approach *a)
@@ -202,7 +192,7 @@ static void keep_plane(const sprag_approach *a, const sprag_plane *plane, sprag_
         kept->kind = SPRAG_EDGES_PLANE;
         kept->sign = plane->sign;
         memcpy(kept->end, plane->end, sizeof kept->end);
-    } else if (plane->carrier >= 0 && a->side[plane->carrier].shape->kind != SPRAG_PLANE) {
+    } else if (plane->carrier >= 0 && a->side[plane->carrier].core.shape->kind != SPRAG_PLANE) {
         kept->kind = SPRAG_CARRIED_PLANE;
         kept->carrier = plane->carrier;
         mul33_transposed(a->side[plane->carrier].motion.pose.rotation, plane->normal, kept->normal);
@@ -292,9 +282,9 @@ static void unspin(const sprag_side *side, double time, double r[3])
     const double *R = side->motion.pose.rotation, axis[3] = {R[2], R[5], R[8]};
     const double spin[3] = {0, 0, dot3(axis, side->motion.velocity + 3)};
     double from[3];
-    subtract3(r, side->origin, from);
+    subtract3(r, side->core.at, from);
     sprag_turned(spin, time, from, r);
-    add_scaled(r, 1, side->origin, 3);
+    add_scaled(r, 1, side->core.at, 3);
 }
 
 // At any time (s, from t = 0).
@@ -309,8 +299,8 @@ static blocking blocking_at(const sprag_approach *a, const sprag_plane *plane, d
     }
     for (int b = 0; b < 2; b++) {
         const sprag_side *side = &then.side[b];
-        const bool rim = side->shape->kind == SPRAG_CYLINDER;
-        const double radius = rim && plane->crossing ? side->shape->radius : side->margin;
+        const bool rim = side->core.shape->kind == SPRAG_CYLINDER;
+        const double radius = rim && plane->crossing ? side->core.shape->radius : side->margin;
         double r[3];
         memcpy(r, plane->point[b], sizeof r);
         if (rim && b != plane->carrier) {

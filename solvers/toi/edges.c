@@ -174,7 +174,7 @@ double sprag_crossing_safe_part(const sprag_approach *a, sprag_plane *plane)
     for (int b = 0; b < 2; b++) {
         mul33_transposed(side[b].now.rotation, c.of[b].r, plane->point[b]);
     }
-    double radii = radius_of(side[0].shape) + radius_of(side[1].shape);
+    double radii = radius_of(side[0].core.shape) + radius_of(side[1].core.shape);
     if (!sprag_series_root(&q, &root)) {
         if (radii > 0) {
             return 0;
@@ -203,10 +203,10 @@ double sprag_crossing_safe_part(const sprag_approach *a, sprag_plane *plane)
 // vertices; one that is no edge fails because of the other vertices. Returns their number.
 static int find_lowest(const sprag_side *side, const double down[3], int edge[SPRAG_TOI_EDGES][2])
 {
-    const int vertices = sprag_side_vertices(side);
+    const int vertices = sprag_core_vertices(&side->core);
     double local[3], low[SPRAG_TOI_LOWEST];
     int vertex[SPRAG_TOI_LOWEST], count = 0, edges = 0;
-    if (side->shape->kind == SPRAG_CYLINDER) {
+    if (side->core.shape->kind == SPRAG_CYLINDER) {
         edge[0][0] = edge[0][1] = SPRAG_NO_VERTEX;
         return 1;
     }
@@ -223,7 +223,7 @@ static int find_lowest(const sprag_side *side, const double down[3], int edge[SP
     for (int i = 0; i < count; i++) {
         for (int j = 0; j < i; j++) {
             const int bits = vertex[i] ^ vertex[j]; // of a box: one along each axis
-            if (side->shape->kind != SPRAG_BOX || (bits & (bits - 1)) == 0) {
+            if (side->core.shape->kind != SPRAG_BOX || (bits & (bits - 1)) == 0) {
                 edge[edges][0] = vertex[j];
                 edge[edges++][1] = vertex[i];
             }
@@ -254,7 +254,7 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
 {
     const sprag_side *side = a->side;
     const double against[3] = {-normal[0], -normal[1], -normal[2]};
-    const double radii = radius_of(side[0].shape) + radius_of(side[1].shape);
+    const double radii = radius_of(side[0].core.shape) + radius_of(side[1].core.shape);
     const double least = radii > 0 ? SPRAG_TOI_EDGES_ANGLE_ROUND : SPRAG_TOI_EDGES_ANGLE;
     int end[2][SPRAG_TOI_EDGES][2], found = 0;
     double near[SPRAG_CROSSINGS]; // m, less than 0: the distances

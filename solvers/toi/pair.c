@@ -49,23 +49,10 @@ void sprag_approach_at(sprag_approach *a, double begin, double length)
     a->length = length;
 }
 
-static sprag_core core_of(const sprag_side *side)
-{
-    static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    return (sprag_core){
-        side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}, NULL};
-}
-
-int sprag_side_vertices(const sprag_side *side)
-{
-    const sprag_core core = core_of(side);
-    return sprag_core_vertices(&core);
-}
-
 void sprag_side_vertex(const sprag_side *side, int vertex, double r[3])
 {
-    const sprag_shape *shape = side->shape;
-    memcpy(r, side->origin, sizeof side->origin);
+    const sprag_shape *shape = side->core.shape;
+    memcpy(r, side->core.at, sizeof side->core.at);
     if (vertex != SPRAG_NO_VERTEX && shape->kind == SPRAG_POLYTOPE) {
         add_scaled(r, 1, shape->polytope->vertex[vertex], 3);
     } else if (vertex != SPRAG_NO_VERTEX && shape->kind == SPRAG_CAPSULE) {
@@ -74,16 +61,6 @@ void sprag_side_vertex(const sprag_side *side, int vertex, double r[3])
     for (int k = 0; k < 3 && shape->kind == SPRAG_BOX; k++) {
         r[k] += vertex >> k & 1 ? shape->half[k] : -shape->half[k];
     }
-}
-
-int sprag_side_support(const sprag_side *side, const double direction[3], double r[3])
-{
-    sprag_core core = core_of(side);
-    if (side->shape->kind == SPRAG_PLANE) {
-        memcpy(r, side->origin, 3 * sizeof *r);
-        return SPRAG_NO_VERTEX;
-    }
-    return sprag_core_support(&core, direction, r);
 }
 
 double sprag_core_farthest(const sprag_core *core, const double from[3])
@@ -112,10 +89,10 @@ double sprag_core_farthest(const sprag_core *core, const double from[3])
 void sprag_side_make(const sprag_carried *carried, const double *near, double horizon,
                      sprag_side *side)
 {
-    static const double here[3] = {0};
+    static const double here[3] = {0}, own[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     double from[3];
     sprag_carried_at(carried, 0, &side->now);
-    side->shape = carried->shape;
+    side->core = (sprag_core){.shape = carried->shape, .rotation = own};
     side->motion = (sprag_motion){.pose = side->now};
     if (carried->motion) {
         const sprag_motion *of = carried->motion;
@@ -125,9 +102,8 @@ void sprag_side_make(const sprag_carried *carried, const double *near, double ho
     }
     memcpy(side->motion.pose.position, near, sizeof from);
     subtract3(side->now.position, side->motion.pose.position, from);
-    mul33_transposed(side->now.rotation, from, side->origin);
+    mul33_transposed(side->now.rotation, from, side->core.at);
     side->now = side->motion.pose;
-    const sprag_core core = core_of(side);
-    side->margin = sprag_core_margin(&core);
-    side->reach = sprag_core_farthest(&core, here);
+    side->margin = sprag_core_margin(&side->core);
+    side->reach = sprag_core_farthest(&side->core, here);
 }

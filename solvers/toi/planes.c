@@ -72,14 +72,14 @@ static bool rim_root(const sprag_series3 *m, sprag_series *root)
 static int round_features(const sprag_side *side, const sprag_series3 *m, feature f[2],
                           bool *rooted)
 {
-    const sprag_shape *shape = side->shape;
+    const sprag_shape *shape = side->core.shape;
     const int count = shape->kind == SPRAG_SPHERE ? 1 : 2;
     const bool rim = shape->kind == SPRAG_CYLINDER;
     sprag_series root;
     *rooted = !rim || rim_root(m, &root);
     for (int i = 0; i < count; i++) {
         memset(&f[i].height, 0, sizeof f[i].height);
-        memcpy(f[i].r, side->origin, sizeof f[i].r);
+        memcpy(f[i].r, side->core.at, sizeof f[i].r);
         f[i].r[2] += count == 1 ? 0 : i ? shape->half[2] : -shape->half[2];
         sprag_series_dot(&f[i].height, 1, f[i].r, m);
         if (rim && *rooted) {
@@ -97,8 +97,8 @@ static void set_feature_point(const sprag_side *side, const feature *f, const sp
     const double across[2] = {evaluate(x.c, u), evaluate(y.c, u)};
     const double length = sqrt(across[0] * across[0] + across[1] * across[1]);
     memcpy(point, f->r, sizeof f->r);
-    if (side->shape->kind == SPRAG_CYLINDER && length > 0) {
-        add_scaled(point, -side->shape->radius / length, across, 2);
+    if (side->core.shape->kind == SPRAG_CYLINDER && length > 0) {
+        add_scaled(point, -side->core.shape->radius / length, across, 2);
     }
 }
 
@@ -112,7 +112,7 @@ static double safe_part_flat_rim(const sprag_side *side, const sprag_series3 *m,
                                  const sprag_series *height, double until)
 {
     sprag_series q, s = {.remainder = 0}, f, ss;
-    double radius = side->shape->radius;
+    double radius = side->core.shape->radius;
     if (!(height->c[0] > 0)) {
         return 0;
     }
@@ -174,7 +174,7 @@ double sprag_vertices_safe_part(const sprag_side *side, const sprag_series3 *m,
                                 const sprag_series *base, const int skip[2], double until,
                                 double point[3])
 {
-    const int vertices = sprag_side_vertices(side);
+    const int vertices = sprag_core_vertices(&side->core);
     double drop = base->remainder, second = 0;
     for (int k = 2; k < SPRAG_TERMS; k++) {
         drop -= fmin(base->c[k], 0);
@@ -224,7 +224,7 @@ double sprag_plane_safe_part(const sprag_approach *a, sprag_plane *plane)
             normal_seen_by(a, plane, n, b, &m[b]);
         }
     }
-    sprag_shape_kind kind = side[plane->carrier == 0].shape->kind;
+    sprag_shape_kind kind = side[plane->carrier == 0].core.shape->kind;
     if (kind == SPRAG_BOX || kind == SPRAG_POLYTOPE) {
         static const int none[2] = {SPRAG_NO_VERTEX, SPRAG_NO_VERTEX};
         const int b = plane->side = plane->carrier == 0;

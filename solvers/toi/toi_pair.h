@@ -13,10 +13,9 @@
 
 // One shape. sprag_side_make sets it, sprag_approach_at moves it.
 typedef struct sprag_side {
-    const sprag_shape *shape;
-    double margin;       // m, radius that the shape adds to its core
-    double reach;        // m, largest |r| of the core
-    double origin[3];    // m, r of the shape's position, in its own axes
+    sprag_core core;     // in the axes of the shape, about x
+    double margin;       // m, radius that the shape adds to it
+    double reach;        // m, largest |r| of it
     sprag_motion motion; // of x, with the axes of the shape
     sprag_pose now;      // of these at the start of the expansion
 } sprag_side;
@@ -66,13 +65,8 @@ void sprag_turned(const double w[3], double t, const double a[3], double out[3])
 // Moves both sides to the time `begin` (s).
 void sprag_approach_at(sprag_approach *a, double begin, double length);
 
-int sprag_side_vertices(const sprag_side *side); // of the core
-
 // r of a vertex of the core, in the axes of the shape; SPRAG_NO_VERTEX: of the shape's centre.
 void sprag_side_vertex(const sprag_side *side, int vertex, double r[3]);
-
-// The farthest r of the core along a direction (axes of the shape). Returns its vertex.
-int sprag_side_support(const sprag_side *side, const double direction[3], double r[3]);
 
 // The part of the expansion, 0 to 1, during which the plane is certain to keep the shapes apart. If
 // that is less than 1, sets side and point of the plane.
