@@ -156,8 +156,9 @@ static bool face_between(const advance_run *run, int pair, double normal[3], dou
     return found;
 }
 
-// surface: the normal of the contact, of the gap or of a mesh.
-static void add_points(advance_run *run, int pair, const double surface[3],
+// surface: the normal of the contact, of the gap or of a mesh. margin: m, points farther apart are
+// left out.
+static void add_points(advance_run *run, int pair, const double surface[3], double margin,
                        const sprag_manifold *manifold)
 {
     advance_near *near = &run->near[pair];
@@ -171,7 +172,7 @@ static void add_points(advance_run *run, int pair, const double surface[3],
     for (int i = 0; i < count; i++) {
         bool nearest = manifold->count == 0;
         const double(*at)[3] = (const double(*)[3])(nearest ? near->gap.point : manifold->point[i]);
-        if (advance_has_point(run, pair, at, normal)) {
+        if ((!nearest && manifold->gap[i] > margin) || advance_has_point(run, pair, at, normal)) {
             continue;
         }
         advance_point *point = advance_add_point(run);
@@ -241,19 +242,6 @@ static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold
            !overlaps_at(run, sprag_gap_along(near->shape, near->pose, normal));
 }
 
-// Drops the points that are farther apart (m).
-static void keep_within(sprag_manifold *m, double margin)
-{
-    int kept = 0;
-    for (int i = 0; i < m->count; i++) {
-        if (m->gap[i] <= margin) {
-            memmove(m->point[kept], m->point[i], sizeof m->point[0]);
-            m->gap[kept++] = m->gap[i];
-        }
-    }
-    m->count = kept;
-}
-
 static void scan_pair(advance_run *run, int pair, double reach)
 {
     advance_near *near = &run->near[pair];
@@ -288,7 +276,6 @@ static void scan_pair(advance_run *run, int pair, double reach)
     // All points that close as far as the nearest one may: what lands flat is hit at all corners.
     touching = fmax(touching, (approach_along(near, near->gap.normal) + gained) * run->floor);
     const double margin = advance_manifold_margin * (touching + band);
-    keep_within(&manifold, margin);
     if (near->gap.distance <= touching + band && is_contact(run, pair, margin, &manifold, normal) &&
         advance_accepts(run, pair)) {
         update_overlap(run, pair);
@@ -296,7 +283,7 @@ static void scan_pair(advance_run *run, int pair, double reach)
             return;
         }
         near->closed = near->gap.distance <= touching;
-        add_points(run, pair, normal, &manifold);
+        add_points(run, pair, normal, margin, &manifold);
     }
 }
 
