@@ -104,10 +104,7 @@ static bool set_lags(advance_run *run, double length)
 
 int advance_body_of_row(const advance_run *run, const sprag_row *row)
 {
-    const int *body = row->body;
-    const bool second = body[0] == SPRAG_STATIC ||
-                        (body[1] != SPRAG_STATIC && !(run->frame->body[body[0]].mass > 0));
-    return body[second];
+    return row->body[row->body[1] != SPRAG_STATIC && advance_stays(run, row->body[0])];
 }
 
 static void scale_forces(const advance_run *run, advance_problem *p)
