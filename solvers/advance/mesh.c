@@ -11,12 +11,6 @@
 #include "reduce.h"
 #include "tolerances.h"
 
-// Are both pairs triangles of one mesh with the same other body, or of the same two meshes?
-static bool same_mesh(const advance_run *run, int a, int b)
-{
-    return run->near[a].mesh[0] == run->near[b].mesh[0];
-}
-
 // ---- seams
 
 typedef struct facet { // a triangle where it is
@@ -180,7 +174,7 @@ bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
     int side = run->near[pair].triangle;
     for (int i = run->points.count - 1; i >= 0 && side >= 0; i--) {
         const advance_point *point = &run->points.point[i];
-        if (point->pair != pair && !same_mesh(run, pair, point->pair)) {
+        if (run->near[point->pair].mesh[0] != run->near[pair].mesh[0]) {
             break;
         }
         int other = run->near[point->pair].triangle;
@@ -260,14 +254,13 @@ static void drop_level(advance_run *run, bool *keeps)
     const int count = run->points.count;
     sprag_outline_point *level = SPRAG_TAKE_RAW(run->solving, count, sprag_outline_point);
     for (int first = 0, end; first < count && level; first = end) {
-        const int side = run->near[point[first].pair].triangle;
-        for (end = first; end < count && same_mesh(run, point[first].pair, point[end].pair);
-             end++) {
-            memcpy(level[end].at, point[end].at[side > 0], sizeof level->at);
+        const advance_near *of = &run->near[point[first].pair];
+        for (end = first; end < count && run->near[point[end].pair].mesh[0] == of->mesh[0]; end++) {
+            memcpy(level[end].at, point[end].at[of->triangle > 0], sizeof level->at);
             memcpy(level[end].normal, point[end].normal, sizeof level->normal);
             level[end].gap = point[end].gap;
         }
-        const bool many = side >= 0 && end - first > ADVANCE_MANY;
+        const bool many = of->triangle >= 0 && end - first > ADVANCE_MANY;
         if (many) {
             sprag_find_corners(level + first, end - first, &by);
         }
