@@ -131,11 +131,7 @@ static void add(void *data, int number, const double corner[3][3])
     near->triangle = all;
     ode_triangle *t = &near->triangle[near->count];
     double edge[2][3];
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < 3; k++) {
-            t->corner[i][k] = corner[i][k];
-        }
-    }
+    memcpy(t->corner, corner, sizeof t->corner);
     subtract3(corner[1], corner[0], edge[0]);
     subtract3(corner[2], corner[0], edge[1]);
     cross3(edge[0], edge[1], t->normal);

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "linalg.h"
+#include "motion.h"
+#include "ode.h"
 
 // An ODE without triangle meshes has no such function either.
 #pragma weak dGeomTriMeshGetTriangle
@@ -32,16 +33,12 @@ enum { SAMPLES = 32 };
 // The corners (m) of a triangle in the axes of the geom.
 static void read_triangle(dGeomID id, int number, double local[3][3])
 {
-    const dReal *at = dGeomGetPosition(id), *R = dGeomGetRotation(id);
     dVector3 corner[3];
+    sprag_pose pose;
+    sprag_ode_set_pose(&pose, dGeomGetPosition(id), dGeomGetRotation(id));
     dGeomTriMeshGetTriangle(id, number, &corner[0], &corner[1], &corner[2]);
     for (int c = 0; c < 3; c++) {
-        for (int k = 0; k < 3; k++) {
-            local[c][k] = 0;
-            for (int j = 0; j < 3; j++) {
-                local[c][k] += R[4 * j + k] * (corner[c][j] - at[j]);
-            }
-        }
+        sprag_pose_local(&pose, corner[c], local[c]);
     }
 }
 
