@@ -44,7 +44,9 @@ static void take_scratch(advance_run *run)
     run->middles.next = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
     run->middles.ratio = SPRAG_TAKE(scratch, frame->bodies, double);
     run->work.moved = SPRAG_TAKE(scratch, frame->bodies, bool);
-    advance_take_energy(run);
+    run->energy.leader = SPRAG_TAKE(scratch, frame->bodies, int);
+    run->energy.before = SPRAG_TAKE(scratch, frame->bodies, double);
+    run->energy.cluster = SPRAG_TAKE(scratch, frame->bodies, *run->energy.cluster);
 }
 
 bool advance_stands_still(const sprag_frame *frame, int body)

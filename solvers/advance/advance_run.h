@@ -161,7 +161,11 @@ typedef struct advance_mesh_crossing { // of mesh.c: the two meshes that were lo
     bool crosses;
 } advance_mesh_crossing;
 
-typedef struct advance_cluster advance_cluster; // of energy.c
+typedef struct advance_cluster { // of energy.c: bodies that contacts or joints connect
+    double gain, energy;         // J; kinetic
+    double mass, momentum[3];
+    bool driven, held; // something does work; something that no force moves touches
+} advance_cluster;
 
 typedef struct advance_energy { // of energy.c
     double *before;             // J, bodies: kinetic, before the sub-step, and work of the forces
@@ -311,8 +315,6 @@ void advance_move(advance_run *run);
 void advance_keep_forces(advance_run *run);
 
 // ---- energy.c
-
-void advance_take_energy(advance_run *run);
 
 // Unites bodies that touch, or that joints connect, at their energy.leader.
 void advance_set_clusters(advance_run *run);

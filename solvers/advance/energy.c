@@ -12,22 +12,13 @@
 #include "linalg.h"
 #include "mover.h"
 
-struct advance_cluster { // of bodies that are connected by contacts
-    double gain;         // J
-    double energy;       // J, kinetic
-    double mass, momentum[3];
-    bool driven, held; // something does work; something that no force moves touches
-};
-
-typedef struct advance_cluster cluster;
-
 static bool drives(const sprag_surface *s)
 {
     return s->velocity_normal != 0 || s->slide.velocity[0] != 0 || s->slide.velocity[1] != 0 ||
            s->bounce > 1;
 }
 
-static cluster *cluster_of(const advance_run *run, int body)
+static advance_cluster *cluster_of(const advance_run *run, int body)
 {
     return &run->energy.cluster[sprag_leader_of(run->energy.leader, body)];
 }
@@ -37,7 +28,7 @@ static void connect(advance_run *run, const int body[2], bool driven)
 {
     for (int side = 0; side < 2; side++) {
         if (body[side] != SPRAG_STATIC) {
-            cluster *c = &run->energy.cluster[body[side]];
+            advance_cluster *c = &run->energy.cluster[body[side]];
             c->driven |= driven;
             c->held |= advance_stays(run, body[!side]);
         }
@@ -58,7 +49,8 @@ void advance_set_clusters(advance_run *run)
     for (int i = 0; i < frame->bodies; i++) {
         const double *v = frame->body[i].velocity;
         run->energy.leader[i] = i;
-        run->energy.cluster[i] = (cluster){.driven = !(frame->body[i].mass > 0) && dot6(v, v) > 0};
+        run->energy.cluster[i] =
+            (advance_cluster){.driven = !(frame->body[i].mass > 0) && dot6(v, v) > 0};
     }
     for (int i = 0; i < run->points.count; i++) {
         connect_pair(run, run->points.point[i].pair);
@@ -97,7 +89,7 @@ static double work_of(const advance_run *run, int i, double t)
 static void add_body(advance_run *run, int i, const double v[6], double after, double before)
 {
     const sprag_mover *mover = &run->frame->body[i];
-    cluster *c = cluster_of(run, i);
+    advance_cluster *c = cluster_of(run, i);
     c->gain += after - before;
     c->energy += after;
     c->mass += mover->mass;
@@ -105,17 +97,9 @@ static void add_body(advance_run *run, int i, const double v[6], double after, d
 }
 
 // J, of the motion of the centre of mass, which stays if nothing takes it.
-static double energy_of_centre(const cluster *c)
+static double energy_of_centre(const advance_cluster *c)
 {
     return c->held || !(c->mass > 0) ? 0 : 0.5 * dot3(c->momentum, c->momentum) / c->mass;
-}
-
-void advance_take_energy(advance_run *run)
-{
-    int bodies = run->frame->bodies;
-    run->energy.leader = SPRAG_TAKE(run->scratch, bodies, int);
-    run->energy.before = SPRAG_TAKE(run->scratch, bodies, double);
-    run->energy.cluster = SPRAG_TAKE(run->scratch, bodies, cluster);
 }
 
 void advance_note_energy(advance_run *run, double t)
@@ -137,7 +121,7 @@ static void take_gain(advance_run *run)
     static const double slight = 1e-14; // rounding of the energy
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *mover = &run->frame->body[i];
-        const cluster *c = cluster_of(run, i);
+        const advance_cluster *c = cluster_of(run, i);
         if (c->driven || !(c->gain > slight * c->energy) || !(mover->mass > 0)) {
             continue;
         }
@@ -158,7 +142,8 @@ static bool set_assemblies(advance_run *run)
     for (int i = 0; i < run->frame->bodies; i++) {
         const advance_chords *chords = &run->attempt.chords[i];
         run->energy.leader[i] = run->assembly[i];
-        run->energy.cluster[i] = (cluster){.gain = fmax(0, fmin(chords->work, chords->ahead))};
+        run->energy.cluster[i] =
+            (advance_cluster){.gain = fmax(0, fmin(chords->work, chords->ahead))};
         any |= run->energy.cluster[i].gain > 0;
     }
     for (int i = 0; i < run->rows.count && any; i++) {
