@@ -168,11 +168,9 @@ static void add_points(advance_run *run, int pair, const double surface[3], doub
                    approach_along(near, near->gap.normal) > 0 &&
                    face_between(run, pair, face, &apart);
     const double *normal = on_face ? face : surface;
-    int count = manifold->count > 0 ? manifold->count : 1;
-    for (int i = 0; i < count; i++) {
-        bool nearest = manifold->count == 0;
-        const double(*at)[3] = (const double(*)[3])(nearest ? near->gap.point : manifold->point[i]);
-        if ((!nearest && manifold->gap[i] > margin) || advance_has_point(run, pair, at, normal)) {
+    for (int i = 0; i < manifold->count; i++) {
+        const double(*at)[3] = manifold->point[i];
+        if (manifold->gap[i] > margin || advance_has_point(run, pair, at, normal)) {
             continue;
         }
         advance_point *point = advance_add_point(run);
@@ -181,10 +179,9 @@ static void add_points(advance_run *run, int pair, const double surface[3], doub
         }
         near->points++;
         point->pair = pair;
-        point->gap = nearest ? near->gap.distance : manifold->gap[i];
+        point->gap = on_face ? apart : manifold->gap[i];
         memcpy(point->at, at, sizeof point->at);
         memcpy(point->normal, normal, sizeof point->normal);
-        point->gap = on_face ? apart : point->gap;
     }
 }
 
