@@ -20,8 +20,8 @@ typedef struct edge {
     double length;     // m; INFINITY: an axis without ends
 } edge;
 
-// An edge at the start of the expansion. false: it has no direction.
-static bool find_edge(const sprag_side *side, const int end[2], edge *to)
+// An edge at the start of the expansion.
+static void find_edge(const sprag_side *side, const int end[2], edge *to)
 {
     double from[3], along[3] = {0, 0, 1};
     sprag_side_vertex(side, end[0], from);
@@ -32,13 +32,14 @@ static bool find_edge(const sprag_side *side, const int end[2], edge *to)
     }
     mul33(side->now.rotation, along, to->e);
     to->length = end[0] == SPRAG_NO_VERTEX ? INFINITY : norm3(along);
-    return normalise3(to->e);
+    normalise3(to->e);
 }
 
-static bool find_edges(const sprag_approach *a, const sprag_plane *plane, edge of[2])
+static void find_edges(const sprag_approach *a, const sprag_plane *plane, edge of[2])
 {
-    return find_edge(&a->side[0], plane->end[0], &of[0]) &&
-           find_edge(&a->side[1], plane->end[1], &of[1]);
+    for (int b = 0; b < 2; b++) {
+        find_edge(&a->side[b], plane->end[b], &of[b]);
+    }
 }
 
 // m, from a point of the second edge to one of the first.
@@ -94,17 +95,14 @@ typedef struct crossing {
     sprag_series3 other;   // direction of the second edge as shape 0 sees it
 } crossing;
 
-static bool set_crossing(const sprag_approach *a, const sprag_plane *plane, crossing *c)
+static void set_crossing(const sprag_approach *a, const sprag_plane *plane, crossing *c)
 {
-    if (!find_edges(a, plane, c->of)) {
-        return false;
-    }
+    find_edges(a, plane, c->of);
     for (int b = 0; b < 2; b++) {
         scale3(a->length, a->side[b].motion.velocity + 3, c->w[b]);
     }
     sprag_turning_set(c->w[1], c->w[0], &c->turning);
     sprag_turning_apply(&c->turning, c->of[1].e, &c->other);
-    return true;
 }
 
 // The distance of the edges, m, times |N|.
@@ -166,9 +164,7 @@ double sprag_crossing_safe_part(const sprag_approach *a, sprag_plane *plane)
     const sprag_side *side = a->side;
     crossing c;
     sprag_series f, q, root;
-    if (!set_crossing(a, plane, &c)) {
-        return 0;
-    }
+    set_crossing(a, plane, &c);
     separation(a, &c, plane->sign, &f);
     square_normal(&c, &q);
     for (int b = 0; b < 2; b++) {
@@ -236,7 +232,8 @@ bool sprag_crossing_normal(const sprag_approach *a, const sprag_plane *plane, do
 {
     edge of[2];
     const bool turned = plane->sign < 0;
-    return find_edges(a, plane, of) && sprag_across(of[turned].e, of[!turned].e, normal);
+    find_edges(a, plane, of);
+    return sprag_across(of[turned].e, of[!turned].e, normal);
 }
 
 // Does the first edge pass the second one within its ends, seen along n, or by `room` (m) beside?
