@@ -22,13 +22,11 @@ static bool make_room(group *g, int rows)
         int room = rows + 16;
         sprag_row *row = SPRAG_TAKE(g->s->a->input.scratch + 1, room, sprag_row);
         int *joint = SPRAG_TAKE(g->s->a->input.scratch + 1, room, int);
-        double *force = SPRAG_TAKE(g->s->a->input.scratch + 1, room, double);
         if (g->s->a->input.scratch[1].failed) {
             return false;
         }
         g->row = row;
         g->row_joint = joint;
-        g->row_force = force;
         g->row_room = room;
     }
     return true;
@@ -115,6 +113,10 @@ static int pull_joint(group *g, int j, int rows, double h, int *stops)
         g->row[rows].length = norm3(between);
     }
     for (int k = rows; k < rows + count; k++) {
+        const known_forces *known = &g->known[j];
+        if (k - rows < known->rows) {
+            g->row[k].guess = known->force[k - rows];
+        }
         g->row_joint[k] = j;
         for (int side = 0; side < 2; side++) {
             int *b = &g->row[k].body[side];
@@ -181,8 +183,12 @@ static void add_forces(void *data, const sprag_row *row, const double *row_force
                        const double (*contact_force)[6], double share)
 {
     group *g = data;
+    for (int i = 0; i < g->joints; i++) {
+        g->known[i].rows = 0;
+    }
     for (int i = 0; i < g->frame.rows; i++) {
-        g->row_force[i] = row_force[i];
+        known_forces *known = &g->known[g->row_joint[i]];
+        known->force[known->rows++] = row_force[i];
         for (int side = 0; side < 2; side++) {
             add_scaled(g->joint_wrench[g->row_joint[i]][side], share * row_force[i],
                        row[i].jacobian[side], 6);

@@ -68,11 +68,12 @@ static double lag_of(const group *g, dJointID joint)
 
 static void remember_rows(const group *g)
 {
-    for (int i = 0, row = 0; i < g->frame.rows; i++) {
-        dJointID joint = g->joint[g->row_joint[i]];
-        row = i == 0 || g->row_joint[i] != g->row_joint[i - 1] ? 0 : row + 1;
-        sprag_ode_warm_start_store_row(g->s->a->input.warm_start, joint, row, g->row_force[i],
-                                       lag_of(g, joint));
+    for (int j = 0; j < g->joints; j++) {
+        const known_forces *known = &g->known[j];
+        for (int row = 0; row < known->rows; row++) {
+            sprag_ode_warm_start_store_row(g->s->a->input.warm_start, g->joint[j], row,
+                                           known->force[row], lag_of(g, g->joint[j]));
+        }
     }
 }
 

@@ -68,6 +68,11 @@ typedef struct step { // in the scratch of the step
     int *collider;   // sides of pairs: place in the frame of the group that had them last
 } step;
 
+typedef struct known_forces { // of the rows of a joint, N or N m
+    double force[6];
+    int rows;
+} known_forces;
+
 // A group and its frame, in the scratch of the group.
 typedef struct group {
     step *s;
@@ -83,11 +88,11 @@ typedef struct group {
     dJointID *contact_joint; // of these
     dJointID *joint;         // with rows
     dJointID *limited;       // those with stops
+    known_forces *known; // of the joints, by callbacks.c: of the last sub-step
     int joints, limits;
     // by callbacks.c:
     sprag_row *row;
     int *row_joint;    // rows: which of the joints
-    double *row_force; // N, N m, of the last sub-step
     int row_room;
     sprag_stop *stop;               // room for 6 of each joint
     dJointID *stop_joint;           // of the stops

@@ -215,6 +215,7 @@ static void set_joints(group *g, const members *m, int leader)
     g->contact = SPRAG_TAKE_RAW(scratch, joints, sprag_contact);
     g->contact_joint = SPRAG_TAKE_RAW(scratch, joints, dJointID);
     g->joint = SPRAG_TAKE_RAW(scratch, joints, dJointID);
+    g->known = SPRAG_TAKE(scratch, joints, known_forces);
     g->limited = SPRAG_TAKE_RAW(scratch, joints, dJointID);
     for (int i = 0; i < joints && !scratch->failed; i++) {
         dJointID joint = s->a->input.islands->joints[of[i]];

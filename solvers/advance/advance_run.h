@@ -148,7 +148,7 @@ typedef struct advance_load { // of loads.c: what its joints do to a body
 } advance_load;
 
 typedef struct advance_middles { // of middles.c
-    double usual;                // s, of the first sub-step of the frame, if no event ends it
+    double usual;                // s, of the longest sub-step of the frame, if no event ends it
     double *lag, *next; // s, bodies: of their velocities, before the sub-step and behind it
     double *ratio;      // bodies: time for which forces act, over the length of the sub-step
     double (*kick)[6];  // m/s, rad/s, of bodies that hang on joints, in their lag; 0 where nothing

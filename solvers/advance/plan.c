@@ -143,9 +143,7 @@ void advance_plan(advance_run *run, double longest, bool to_the_end)
     longest = advance_part_of_swing(run, longest);
     run->longest = fmin(run->longest, longest);
     run->floor = fmin(run->floor, longest);
-    if (run->time == 0) {
-        run->middles.usual = longest;
-    }
+    run->middles.usual = run->time > 0 ? fmax(run->middles.usual, longest) : longest;
     if (!advance_is_coarse(run)) {
         longest = plan_exact(run, longest, to_the_end);
         if (run->attempt.safe >= run->attempt.length || ends_at_event(run)) {
