@@ -77,12 +77,10 @@ static void remember_rows(const group *g)
     }
 }
 
-// Remembers the integrator's step, unless it is a whole frame, which an integrator tries first
-// anyway.
 static void remember_integrator_step(const group *g)
 {
     double step = g->frame.integrator_step;
-    if (step > 0 && step < g->frame.step) {
+    if (step > 0) {
         sprag_ode_warm_start_store_integrator_step(g->s->a->input.warm_start, g->state[0]->id,
                                                    step);
     }
