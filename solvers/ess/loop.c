@@ -124,6 +124,20 @@ static double step_factor(const sprag_ess_run *run, double error)
     return fmin(fmax(factor, SPRAG_ESS_SHRINK), SPRAG_ESS_GROW);
 }
 
+// Factor up to which the next step is stable. Errors do not tell: a step at the limit of stability
+// leaves fast motions as they are, and beyond it they grow until their error is the tolerance.
+static double stable_factor(sprag_ess_run *run, double step)
+{
+    const sprag_smooth *smooth = run->smooth;
+    if (!smooth->apart) {
+        return INFINITY;
+    }
+    smooth->apart(run->work.smooth, run->size, step, run->work.middle, run->work.error);
+    double change = step * sprag_ess_norm(run, run->work.error);
+    double most = smooth->stable * sprag_ess_norm(run, run->work.middle);
+    return change > 0 ? fmax(most / change, SPRAG_ESS_SHRINK) : INFINITY;
+}
+
 // Length (s) of the next step. As many steps as lead to the end are equally long: a short last one
 // costs as much as they do. None leaves a sliver before the end.
 static double step_length(const sprag_ess_run *run, double left)
@@ -167,6 +181,7 @@ static double take_step(sprag_ess_run *run)
             // A step that was cut does not make the next one shorter.
             run->step =
                 fmin(o->step, step < run->step ? fmax(run->step, step * factor) : step * factor);
+            run->step = fmin(run->step, step * stable_factor(run, step));
             return step;
         }
         run->step = step * fmin(factor, SPRAG_ESS_SAFETY);

@@ -30,6 +30,12 @@ typedef struct sprag_smooth {
 
     // Dense output: entries first to end - 1 of y at a part, 0 to 1, of the last step.
     void (*between)(const double *room, int size, double part, int first, int end, double *y);
+
+    // Differences of y and of f between two points at the end of the last step, by which the rate
+    // of f is told, and the step times that rate up to which the method is stable. NULL, 0: it is
+    // stable whatever the step.
+    void (*apart)(const double *room, int size, double step, double *y, double *f);
+    double stable;
 } sprag_smooth;
 
 // Dormand and Prince's explicit method of order 5(4), the default (Hairer, Norsett, Wanner: Solving

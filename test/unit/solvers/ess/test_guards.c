@@ -448,7 +448,11 @@ static void exact_between(const double *room, int n, double part, int first, int
 
 START_TEST(more_samples_find_more_touches)
 {
-    static const sprag_smooth exact = {"exact", 5, rk4_room, exact_step, exact_between};
+    static const sprag_smooth exact = {.name = "exact",
+                                       .order = 5,
+                                       .room = rk4_room,
+                                       .step = exact_step,
+                                       .between = exact_between};
     static const bool two_way = true;
     double half = acos(0.999) / (4 * M_PI);
     for (int samples = 6; samples <= 8; samples++) {
@@ -508,7 +512,11 @@ static void touching_between(const double *room, int n, double part, int first, 
 
 START_TEST(a_guard_that_is_touched_exactly_is_not_crossed)
 {
-    static const sprag_smooth exact = {"exact", 5, rk4_room, touching_step, touching_between};
+    static const sprag_smooth exact = {.name = "exact",
+                                       .order = 5,
+                                       .room = rk4_room,
+                                       .step = touching_step,
+                                       .between = touching_between};
     for (int i = 1; i < 64; i++) {
         const double at = i / 64.0;
         sprag_ess_problem p = {

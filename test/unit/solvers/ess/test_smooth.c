@@ -39,6 +39,37 @@ START_TEST(rodas_takes_stiffness_that_dopri5_cannot)
 }
 END_TEST
 
+// Two points that friction brakes, coupled. Steps as long as the error allows leave 1e-2 of the
+// tolerance, and take as many steps and a third more of rejected ones.
+static void braked_field(void *user, const double *x, const double *label, double *f)
+{
+    (void)label;
+    double k = *(const double *)user;
+    for (int i = 0; i < 2; i++) {
+        f[i] = -k * x[i] / hypot(1, x[i]) + k / 2 * (x[1 - i] - x[i]);
+    }
+}
+
+START_TEST(fast_motions_end_at_any_tolerance)
+{
+    const sprag_smooth *method[] = {&sprag_dopri5, &sprag_tsit5};
+    double k = 1e4;
+    sprag_ess_problem p = {.states = 2, .user = &k, .field = braked_field};
+    for (int i = 3; i < 9; i++) {
+        double x[2] = {1, -0.7};
+        sprag_ess_options o = sprag_ess_defaults(0.01);
+        o.adaptive = true;
+        o.relative_tolerance = 0;
+        o.absolute_tolerance = pow(10, -i);
+        o.smooth = method[_i];
+        OK(integrate(&p, &o, 0, 0.1, x, NULL, NULL));
+        ck_assert_double_le(hypot(x[0], x[1]), 1e-20);
+        ck_assert_int_le(stats.steps, 800);
+        ck_assert_int_le(stats.rejected, 5);
+    }
+}
+END_TEST
+
 // Errors at the end and, of the dense output, between, where steps are halved.
 START_TEST(smooth_methods_have_their_orders)
 {
@@ -105,7 +136,8 @@ static void rk4_between(const double *room, int n, double s, int first, int end,
 
 START_TEST(any_method_takes_the_smooth_parts)
 {
-    static const sprag_smooth rk4 = {"rk4", 5, rk4_room, rk4_step, rk4_between};
+    static const sprag_smooth rk4 = {
+        .name = "rk4", .order = 5, .room = rk4_room, .step = rk4_step, .between = rk4_between};
     const sprag_smooth *method[] = {&rk4, &sprag_rodas, &sprag_dopri5, &sprag_tsit5};
     const double bound[] = {1e-4, 1e-5, 1e-8, 1e-9};
     hopper leg = {1000, 4};
@@ -134,8 +166,8 @@ int main(void)
 {
     Suite *suite = suite_create("smooth");
     ADD_TESTS(suite, "smooth parts", {rodas_takes_stiffness_that_dopri5_cannot, 1},
-              {smooth_methods_have_their_orders, 3}, {any_method_takes_the_smooth_parts, 4},
-              {rodas_carries_directions, 1});
+              {fast_motions_end_at_any_tolerance, 2}, {smooth_methods_have_their_orders, 3},
+              {any_method_takes_the_smooth_parts, 4}, {rodas_carries_directions, 1});
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);
     return code;
