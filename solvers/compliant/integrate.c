@@ -270,11 +270,11 @@ static bool rests(const compliant_run *run, const double *rate, double span)
     return isfinite(rate[0]);
 }
 
-// To the end of the frame by one evaluation of f: what moves still comes to rest.
+// To the end of the frame by one evaluation of f: what moves still comes to rest. Poses follow the
+// velocities of the end: with those of the beginning, bodies on springs would swing for ever.
 static bool rest(compliant_run *run)
 {
     const double h = run->frame->step, left = h - run->time;
-    const int n = COMPLIANT_STATES * run->frame->bodies;
     if (!compliant_holds(run) || !rests(run, run->state.x, 1)) {
         return false;
     }
@@ -283,10 +283,14 @@ static bool rest(compliant_run *run)
     if (run->held.points == 0 || !rests(run, run->state.f, h / COMPLIANT_CATCH_UP)) {
         return false;
     }
-    for (int i = 0; i < n; i++) {
-        bool is_rate = i % COMPLIANT_STATES >= COMPLIANT_VELOCITY;
-        double span = is_rate ? fmin(left, h / COMPLIANT_CATCH_UP) : left;
-        run->state.x[i] += span * run->state.f[i];
+    compliant_unpack(run);
+    for (int i = 0; i < run->frame->bodies; i++) {
+        sprag_mover *body = &run->frame->body[i];
+        sprag_motion motion = {.pose = body->pose};
+        add_scaled(body->velocity, fmin(left, h / COMPLIANT_CATCH_UP),
+                   compliant_velocity_of(run->state.f, i), 6);
+        memcpy(motion.velocity, body->velocity, sizeof motion.velocity);
+        sprag_motion_at(&motion, left, &body->pose);
     }
     compliant_add_held_impulses(run, left);
     if (run->rows > 0) {
@@ -294,7 +298,7 @@ static bool rest(compliant_run *run)
         run->rows_reported = true;
     }
     run->time = h;
-    run->state.x[n] = h;
+    compliant_pack(run);
     run->stats->steps++;
     run->budget.steps++;
     return true;
