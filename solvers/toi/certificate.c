@@ -83,13 +83,14 @@ static bool is_round(const sprag_shape *shape)
            shape->kind == SPRAG_CYLINDER;
 }
 
-// normal: of the gap; that of a half-space, if one takes part, which has no other plane.
+// normal: of the gap. A half-space has no plane but its own.
 static void find_planes(const sprag_approach *a, const double normal[3], candidates *c)
 {
     c->count = 0;
     for (int b = 0; b < 2; b++) {
         if (a->side[b].core.shape->kind == SPRAG_PLANE) {
-            add_carried(a, b, normal, 1, c);
+            const double *R = a->side[b].motion.pose.rotation, sign = b ? 1 : -1;
+            add_carried(a, b, (double[3]){sign * R[2], sign * R[5], sign * R[8]}, 1, c);
             return;
         }
     }
