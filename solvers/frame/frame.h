@@ -91,7 +91,7 @@ typedef struct sprag_pair_memory {
 typedef struct sprag_pair {
     // by the caller:
     int collider[2];           // [0] on a mover, [1] on a mover or static
-    sprag_pair_memory *memory; // all zero: nothing is known
+    sprag_pair_memory *memory; // never NULL; all zero: nothing is known
     sprag_pair_state state;
     sprag_surface surface; // ACCEPTED
     bool wants_impulse;    // compliant.h sets the impulse only then

@@ -18,6 +18,7 @@ typedef struct scene {
     sprag_mover body[2];
     sprag_collider collider[6];
     sprag_pair pair[5];
+    sprag_pair_memory memory[5];
     sprag_frame frame;
 } scene;
 
@@ -50,7 +51,8 @@ static void make_scene(scene *s)
 
 static void add_pair(scene *s, int first, int second)
 {
-    s->pair[s->frame.pairs++] = (sprag_pair){.collider = {first, second}};
+    const int i = s->frame.pairs++;
+    s->pair[i] = (sprag_pair){.collider = {first, second}, .memory = &s->memory[i]};
 }
 
 START_TEST(each_number_of_a_mover_counts)
@@ -108,6 +110,10 @@ START_TEST(colliders_of_a_good_frame)
         s.collider[side].body = 2;
         ck_assert(!sprag_frame_is_good(&s.frame));
     }
+    make_scene(&s);
+    add_pair(&s, 0, 1);
+    s.pair[0].memory = NULL;
+    ck_assert(!sprag_frame_is_good(&s.frame));
 }
 END_TEST
 
