@@ -151,8 +151,13 @@ static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
 
 static int pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row)
 {
+    group *g = data;
     (void)body;
-    return pull_joints(data, step, row, NULL);
+    const int rows = pull_joints(g, step, row, NULL);
+    for (int i = 0; i < g->limits && rows >= 0; i++) {
+        sprag_ode_read_limited(&g->limited[i]);
+    }
+    return rows;
 }
 
 static int pull_coordinates(void *data, const sprag_mover *body, double step, const sprag_row **row,
@@ -216,8 +221,23 @@ static void place_at(void *data, dBodyID body, double t)
 static double next_limit(void *data, const sprag_motion *motion, double horizon)
 {
     group *g = data;
+    double first = horizon;
     g->motion = motion;
-    return sprag_ode_next_limit(g->limited, g->limits, horizon, place_at, g, &g->at_limit);
+    for (int i = 0; i < g->limits; i++) {
+        const ode_limited *limited = &g->limited[i];
+        double turn = 0;
+        if (!joins_group(g, limited->joint)) {
+            continue;
+        }
+        for (int side = 0; side < 2; side++) {
+            const body_state *b = step_body_of(g->s, dJointGetBody(limited->joint, side));
+            turn += b ? norm3(motion[b->local].velocity + 3) : 0;
+        }
+        const double time = sprag_ode_next_limit(limited, first, turn, place_at, g);
+        g->at_limit = time < first ? limited->joint : g->at_limit;
+        first = time;
+    }
+    return first;
 }
 
 static void set_compliance(const step *s, sprag_surface *to, dJointID joint)

@@ -87,12 +87,12 @@ typedef struct group {
     sprag_contact *contact;  // given contacts
     dJointID *contact_joint; // of these
     dJointID *joint;         // with rows
-    dJointID *limited;       // those with stops
-    known_forces *known; // of the joints, by callbacks.c: of the last sub-step
+    ode_limited *limited;    // those with stops
+    known_forces *known;     // of the joints, by callbacks.c: of the last sub-step
     int joints, limits;
     // by callbacks.c:
     sprag_row *row;
-    int *row_joint;    // rows: which of the joints
+    int *row_joint; // rows: which of the joints
     int row_room;
     sprag_stop *stop;               // room for 6 of each joint
     dJointID *stop_joint;           // of the stops

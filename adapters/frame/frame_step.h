@@ -115,13 +115,24 @@ const char *sprag_ode_differentiate(ode_advance *advance, const dBodyID *body, i
 // Puts a body where it is at a time.
 typedef void ode_place_fn(void *data, dBodyID body, double time);
 
-// s, at most `horizon`: the earliest time at which a joint goes past a stop that it has not
-// reached. Leaves the bodies where it has placed them last. *which: the joint, if there is one.
-double sprag_ode_next_limit(const dJointID *joint, int joints, double horizon, ode_place_fn *place,
-                            void *data, dJointID *which);
+enum { ODE_MOST_COORDINATES = 3 };
+
+typedef struct ode_limited {
+    dJointID joint;                     // with a stop
+    double value[ODE_MOST_COORDINATES]; // rad or m, at the start of a sub-step
+} ode_limited;
 
 // Has the joint a stop?
 bool sprag_ode_has_limit(dJointID joint);
+
+// Sets the values, with the bodies where they are in ODE.
+void sprag_ode_read_limited(ode_limited *limited);
+
+// s, at most `horizon`: the earliest time at which the joint goes past a stop that it has not
+// reached. turn: rad/s, of its bodies against each other, at most: angles far from their stops are
+// passed over. Leaves the bodies where it has placed them last.
+double sprag_ode_next_limit(const ode_limited *limited, double horizon, double turn,
+                            ode_place_fn *place, void *data);
 
 // Rows (6 at most) and stops (6 at most) of a joint as sprag_frame_calls' coordinates has them:
 // stops have no rows, but every coordinate with stops has one. -1: ODE does not give them.

@@ -216,14 +216,14 @@ static void set_joints(group *g, const members *m, int leader)
     g->contact_joint = SPRAG_TAKE_RAW(scratch, joints, dJointID);
     g->joint = SPRAG_TAKE_RAW(scratch, joints, dJointID);
     g->known = SPRAG_TAKE(scratch, joints, known_forces);
-    g->limited = SPRAG_TAKE_RAW(scratch, joints, dJointID);
+    g->limited = SPRAG_TAKE_RAW(scratch, joints, ode_limited);
     for (int i = 0; i < joints && !scratch->failed; i++) {
         dJointID joint = s->a->input.islands->joints[of[i]];
         if (dJointGetType(joint) != dJointTypeContact) {
             g->joint[g->joints++] = joint;
             set_lag(g, joint);
             if (sprag_ode_has_limit(joint)) {
-                g->limited[g->limits++] = joint;
+                g->limited[g->limits++].joint = joint;
             }
         } else if (is_given(s, joint)) {
             add_given(g, joint);

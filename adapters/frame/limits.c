@@ -91,16 +91,39 @@ static bool stops_of(const coordinate *c, dJointID joint, double stop[2])
     return (low || high) && stop[0] <= stop[1];
 }
 
+// The coordinates of a joint's type: those in the table from *first on.
+static int coordinates_of(dJointID joint, const coordinate **first)
+{
+    const int type = dJointGetType(joint);
+    int i = 0, count = 0;
+    while (i < COORDINATES && coordinates[i].type != type) {
+        i++;
+    }
+    *first = &coordinates[i];
+    while (i + count < COORDINATES && coordinates[i + count].type == type) {
+        count++;
+    }
+    return count;
+}
+
 bool sprag_ode_has_limit(dJointID joint)
 {
+    const coordinate *of;
     double stop[2];
-    for (int i = 0; i < COORDINATES; i++) {
-        if (coordinates[i].type == (int)dJointGetType(joint) &&
-            stops_of(&coordinates[i], joint, stop)) {
-            return true;
-        }
+    bool any = false;
+    for (int i = coordinates_of(joint, &of); i-- > 0 && !any;) {
+        any = stops_of(&of[i], joint, stop);
     }
-    return false;
+    return any;
+}
+
+void sprag_ode_read_limited(ode_limited *limited)
+{
+    const coordinate *of;
+    const int count = coordinates_of(limited->joint, &of);
+    for (int i = 0; i < count; i++) {
+        limited->value[i] = of[i].value(limited->joint);
+    }
 }
 
 typedef struct crossing {
@@ -145,31 +168,31 @@ static double time_of(const crossing *c, double start, double end, double horizo
     return high;
 }
 
-double sprag_ode_next_limit(const dJointID *joint, int joints, double horizon, ode_place_fn *place,
-                            void *data, dJointID *which)
+double sprag_ode_next_limit(const ode_limited *limited, double horizon, double turn,
+                            ode_place_fn *place, void *data)
 {
+    const coordinate *of;
+    const int count = coordinates_of(limited->joint, &of);
     double first = horizon, stop[2];
-    for (int j = 0; j < joints; j++) {
-        for (int i = 0; i < COORDINATES; i++) {
-            const coordinate *c = &coordinates[i];
-            if (c->type != (int)dJointGetType(joint[j]) || !stops_of(c, joint[j], stop)) {
+    for (int i = 0; i < count; i++) {
+        if (!stops_of(&of[i], limited->joint, stop)) {
+            continue;
+        }
+        for (int side = 0; side < 2; side++) {
+            const double sign = side ? -1 : 1, start = sign * (limited->value[i] - stop[side]);
+            const bool far = of[i].angle && start > 2 * turn * first;
+            if (isinf(stop[side]) || !(start > 0) || far) {
                 continue;
             }
-            for (int side = 0; side < 2; side++) {
-                crossing crossing = {c, joint[j], place, data, stop[side], side ? -1 : 1};
-                double start = isinf(stop[side]) ? 0 : inside(&crossing, 0);
-                double end = start > 0 ? inside(&crossing, first) : 0;
-                if (start > 0 && end < -1e-9 && (!c->angle || start - end < M_PI)) {
-                    first = time_of(&crossing, start, end, first);
-                    *which = joint[j];
-                }
+            const crossing crossing = {&of[i], limited->joint, place, data, stop[side], sign};
+            const double end = inside(&crossing, first);
+            if (end < -1e-9 && (!of[i].angle || start - end < M_PI)) {
+                first = time_of(&crossing, start, end, first);
             }
         }
     }
     return first;
 }
-
-enum { MOST_COORDINATES = 3 };
 
 // Another parameter of the coordinate that has the lower stop `low`.
 static int beside(const coordinate *c, int parameter)
@@ -209,7 +232,7 @@ static int take_bounces(bouncing_stop *taken, dJointID joint)
 int sprag_ode_pull_bouncing_rows(sprag_row *to, dJointID joint, dWorldID world, dReal step,
                                  const ode_index *index, const ode_warm_start *memory)
 {
-    bouncing_stop taken[MOST_COORDINATES];
+    bouncing_stop taken[ODE_MOST_COORDINATES];
     const int count = take_bounces(taken, joint);
     int rows = sprag_ode_count_rows(joint).rows;
     rows = sprag_ode_pull_rows(to, joint, rows, world, step, index, memory, NULL);
@@ -315,7 +338,7 @@ int sprag_ode_pull_coordinates(sprag_row *to, sprag_stop *stop, int *stops, dJoi
                                dWorldID world, dReal step, const ode_index *index,
                                const ode_warm_start *memory)
 {
-    forced_row forced[MOST_COORDINATES];
+    forced_row forced[ODE_MOST_COORDINATES];
     *stops = 0;
     if (is_for_whole_steps(joint)) {
         return -1;
