@@ -274,10 +274,12 @@ static const double COMPLIANT_COST_HULL = 10, COMPLIANT_COST_BOX = 3;
 
 // Evaluations: a lower bound of a gap; the gap without forces over that with them; the evaluation
 // of a joint row; a body whose rows the caller is asked for; an entry of the matrix, and the same
-// factorized again for other bounds (8 to 16 ns); a pair too far apart to touch in the frame.
+// factorized again for other bounds (8 to 16 ns); a pair too far apart to touch in the frame; the
+// time of a touch that another may precede; a rebound in flight (10 us).
 static const double COMPLIANT_COST_BOUND = 0.05, COMPLIANT_COST_GAP = 0.5, COMPLIANT_COST_ROW = 2,
                     COMPLIANT_COST_ASKED = 20, COMPLIANT_COST_ENTRY = 0.1,
-                    COMPLIANT_COST_EXCHANGE = 0.25, COMPLIANT_COST_FAR_PAIR = 0.1;
+                    COMPLIANT_COST_EXCHANGE = 0.25, COMPLIANT_COST_FAR_PAIR = 0.1,
+                    COMPLIANT_COST_TOUCH = 0.02, COMPLIANT_COST_REBOUND = 100;
 
 // Products of blocks for an evaluation (25 ns to 50 ns), for the gaps within an implicit step and
 // of points that hold, which share the work of the solves. Larger: frames with many impacts beside

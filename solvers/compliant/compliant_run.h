@@ -20,6 +20,7 @@
 //     start.c          joint rows at the start and end of a frame; joints that are too far apart
 //     events.c         events, for the caller
 //     guards.c         pairs as guards, and the caller's answers for them
+//     flight.c         flight from touch to touch
 //     equations.c      the event-selected system: f, guards, rows of Dh
 //     integrate.c      integration to the next event that ends it
 //     given.c          contacts without a distance
@@ -116,7 +117,7 @@ typedef struct compliant_bounds {
 typedef struct compliant_budget {
     double work;           // evaluations, so far
     long max_steps;        // of the integrator in the frame; by switch.c
-    long steps;            // so far; by integrate.c
+    long steps;            // so far; by integrate.c and flight.c
     double expected_steps; // by the rates of the forces; by switch.c
 } compliant_budget;
 
@@ -154,11 +155,14 @@ typedef struct compliant_touch {
     double speed; // m/s, of approach
 } compliant_touch;
 
-// Flight from touch to touch. By integrate.c.
+// Flight from touch to touch. By flight.c.
 typedef struct compliant_flight {
     bool begun;
     compliant_touch *touch; // guards of pairs
     double (*velocity)[6];  // bodies, where the last flight ended
+    double *since;          // bodies, s: the time at which the frame has them
+    double *way;            // bodies, m, in the rest of the frame, where the flight begins
+    int *first, *guard;     // bodies + 1: the first of the guards of each
 } compliant_flight;
 
 typedef struct compliant_joints compliant_joints; // compliant_joints.h
@@ -282,6 +286,7 @@ static inline bool compliant_flies(const compliant_run *run, int guard)
 // ---- state.c
 
 void compliant_pack(compliant_run *run);                   // movers and time -> state.x
+void compliant_pack_body(compliant_run *run, int body);    // without the time
 void compliant_unpack(compliant_run *run);                 // state.x -> movers
 void compliant_place(compliant_run *run, const double *x); // x -> state.pose
 void compliant_place_body(compliant_run *run, const double *x, int body);
@@ -476,8 +481,23 @@ void compliant_set_implicit_series(compliant_run *run, bool done);
 // Impulses of the pairs that touch and approach at state.x, where one bounces; then sets the labels
 // of those that bounce: apart or at rest. false: there is no solution.
 bool compliant_impact(compliant_run *run);
+// Impulses of a pair in flight that touches nothing else; its bodies are placed at state.x, which
+// have them as the frame does. false: nothing is done.
+bool compliant_bounce(compliant_run *run, int guard);
 // Tests whether a pair that bounces may touch within the frame, faster than it takes to rest.
 bool compliant_will_impact(compliant_run *run);
+
+// ---- flight.c
+
+// Moves the bodies to the end of the frame, if nothing but constant forces can act on them. false:
+// nothing is done. alone: of a frame without joints, in which bodies touch nothing.
+bool compliant_fly(compliant_run *run);
+bool compliant_fly_alone(sprag_frame *frame, sprag_compliant_stats *stats);
+// Can the bodies fly to the next touch in closed form?
+bool compliant_flies_to_touch(const compliant_run *run);
+// To the end of the frame, or to the next touch that concerns more than two bodies, or makes one
+// turn. As of sprag_ess_integrate. Where a body begins to turn: SPRAG_OK.
+sprag_result compliant_fly_on(compliant_run *run, sprag_ess_stats *stats);
 
 // ---- equations.c
 
@@ -498,10 +518,6 @@ bool compliant_needs_implicit_step(compliant_run *run, double *rate,
 
 // ---- integrate.c
 
-// Moves the bodies to the end of the frame, if nothing but constant forces can act on them. false:
-// nothing is done. alone: of a frame without joints, in which bodies touch nothing.
-bool compliant_fly(compliant_run *run);
-bool compliant_fly_alone(sprag_frame *frame, sprag_compliant_stats *stats);
 // rate: 1/s, for the first step.
 sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stats *stats);
 

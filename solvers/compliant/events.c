@@ -30,7 +30,7 @@ void compliant_record_stop(compliant_run *run, const sprag_ess_event *event)
 static void record_contact(compliant_run *run, const double *x, const sprag_ess_event *event)
 {
     compliant_contact contact;
-    compliant_place(run, x);
+    compliant_place_pair(run, x, event->guard);
     compliant_find_contact(run, x, event->guard, COMPLIANT_POINTS, &contact);
     if (contact.count == 0) {
         return;

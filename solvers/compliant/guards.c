@@ -10,7 +10,7 @@ bool compliant_allocate_guards(compliant_run *run)
     sprag_scratch *s = run->scratch;
     compliant_guards *guards = &run->guards;
     compliant_events *events = &run->events;
-    int pairs = run->frame->pairs, most = pairs + run->stops;
+    int bodies = run->frame->bodies, pairs = run->frame->pairs, most = pairs + run->stops;
     guards->pair = SPRAG_TAKE(s, pairs, int);
     guards->first_of_mesh = SPRAG_TAKE(s, pairs, int);
     guards->law = SPRAG_TAKE(s, pairs, compliant_law);
@@ -24,7 +24,11 @@ bool compliant_allocate_guards(compliant_run *run)
     guards->two_way = SPRAG_TAKE(s, most, bool);
     guards->ends_integration = SPRAG_TAKE(s, most, bool);
     run->flight.touch = SPRAG_TAKE(s, pairs, compliant_touch);
-    run->flight.velocity = SPRAG_TAKE_RAW(s, run->frame->bodies, *run->flight.velocity);
+    run->flight.velocity = SPRAG_TAKE_RAW(s, bodies, *run->flight.velocity);
+    run->flight.since = SPRAG_TAKE_RAW(s, bodies, double);
+    run->flight.way = SPRAG_TAKE_RAW(s, bodies, double);
+    run->flight.first = SPRAG_TAKE_RAW(s, bodies + 1, int);
+    run->flight.guard = SPRAG_TAKE_RAW(s, 2 * pairs, int);
     events->room = run->calls->event ? 64 + 16 * most : 0;
     events->event = SPRAG_TAKE_RAW(s, events->room, sprag_event);
     return !s->failed;

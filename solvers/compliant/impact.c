@@ -90,7 +90,8 @@ static double least_speed(const compliant_run *run, int guard)
                                           : COMPLIANT_IMPACT_SPEED_MIN * run->sizes.fastest;
 }
 
-static bool find_points(impact *s)
+// only: of a pair; SPRAG_ESS_NO_GUARD: of all that touch.
+static bool find_points(impact *s, int only)
 {
     compliant_run *run = s->run;
     sprag_scratch *scratch = run->solve_scratch;
@@ -98,8 +99,12 @@ static bool find_points(impact *s)
     if (scratch->failed) {
         return false;
     }
-    compliant_measure_motion(run, run->state.x);
-    for (int g = 0; g < run->guards.pairs; g++) {
+    if (only == SPRAG_ESS_NO_GUARD) {
+        compliant_measure_motion(run, run->state.x);
+    } else {
+        near[count++] = only;
+    }
+    for (int g = 0; g < run->guards.pairs && only == SPRAG_ESS_NO_GUARD; g++) {
         if (takes_part(run, g) && !(compliant_gap_bound(run, g) > s->touch)) {
             near[count++] = g;
         }
@@ -151,9 +156,9 @@ static void find_bodies(impact *s)
 {
     for (int i = 0; i < s->run->frame->bodies; i++) {
         s->local[i] = -1;
-    }
-    for (int i = 0; s->rows > 0 && i < s->run->frame->bodies; i++) {
-        add_body(s, i);
+        if (s->rows > 0) {
+            add_body(s, i);
+        }
     }
     for (int i = 0; i < s->points; i++) {
         add_body(s, s->point[i].body[0]);
@@ -198,7 +203,7 @@ static bool find_rows(impact *s)
     return !run->solve_scratch->failed;
 }
 
-static bool prepare(impact *s)
+static bool prepare(impact *s, int only)
 {
     compliant_run *run = s->run;
     sprag_scratch *scratch = run->solve_scratch;
@@ -206,9 +211,9 @@ static bool prepare(impact *s)
     sprag_scratch_reset(scratch);
     s->local = SPRAG_TAKE(scratch, bodies, int);
     s->global = SPRAG_TAKE(scratch, bodies, int);
-    s->body = SPRAG_TAKE(scratch, bodies, sprag_body);
+    s->body = SPRAG_TAKE_RAW(scratch, bodies, sprag_body);
     s->solution.velocity = SPRAG_TAKE(scratch, bodies, *s->solution.velocity);
-    if (scratch->failed || !find_points(s) || !find_rows(s)) {
+    if (scratch->failed || !find_points(s, only) || !find_rows(s)) {
         return false;
     }
     find_bodies(s);
@@ -220,7 +225,7 @@ static bool prepare(impact *s)
     }
     for (int i = 0; i < s->bodies; i++) {
         const sprag_mover *mover = &run->frame->body[s->global[i]];
-        s->body[i].mass = mover->mass;
+        s->body[i] = (sprag_body){.mass = mover->mass};
         sprag_mover_inertia(mover, s->body[i].inertia);
     }
     return true;
@@ -471,6 +476,20 @@ static void settle_resting(impact *s, double least)
     }
 }
 
+static void record_leaving(impact *s)
+{
+    compliant_run *run = s->run;
+    for (int i = 0, last = -1; i < s->points; i++) {
+        int g = s->guard[i];
+        double speed = separation(s, i);
+        bool leaves = !compliant_is_rigid(run, g) || speed > compliant_rest_speed(run);
+        if (s->hit[i] && g != last && run->guards.label[g] == 0 && leaves) {
+            last = g;
+            compliant_record_impact(run, g, speed, false);
+        }
+    }
+}
+
 // Pairs that do not rest are apart, even where rounding has them overlap.
 static bool settle(impact *s)
 {
@@ -495,15 +514,7 @@ static bool settle(impact *s)
             settle_resting(s, run->sizes.change / run->frame->step);
         }
     }
-    for (int i = 0, last = -1; i < s->points; i++) {
-        int g = s->guard[i];
-        double speed = separation(s, i);
-        bool leaves = !compliant_is_rigid(run, g) || speed > compliant_rest_speed(run);
-        if (s->hit[i] && g != last && run->guards.label[g] == 0 && leaves) {
-            last = g;
-            compliant_record_impact(run, g, speed, false);
-        }
-    }
+    record_leaving(s);
     return true;
 }
 
@@ -525,7 +536,7 @@ bool compliant_impact(compliant_run *run)
         return true;
     }
     compliant_unpack(run);
-    if (!prepare(&s)) {
+    if (!prepare(&s, SPRAG_ESS_NO_GUARD)) {
         return false;
     }
     bool any_impacts = false;
@@ -548,6 +559,21 @@ bool compliant_impact(compliant_run *run)
         compliant_release_separating(run, run->guards.label + run->guards.pairs);
     }
     return settle(&s);
+}
+
+bool compliant_bounce(compliant_run *run, int guard)
+{
+    impact s = {.run = run, .touch = compliant_touch_distance(run)};
+    if (!prepare(&s, guard) || s.points == 0 || !apply_waves(&s)) {
+        return false;
+    }
+    compliant_update_gap(run, guard);
+    for (int i = 0; i < s.bodies; i++) {
+        compliant_pack_body(run, s.global[i]);
+    }
+    set_apart(run, guard, -run->guards.gap[guard]);
+    record_leaving(&s);
+    return true;
 }
 
 // A pair that the caller has not been asked about is likely to bounce, too, if another one does.

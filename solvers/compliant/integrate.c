@@ -1,257 +1,11 @@
 // Integration of the frame up to its end or the next event that ends it. Events are recorded and
-// contact forces added up to impulses on the way. Bodies that fly without touching anything move in
-// closed form.
+// contact forces added up to impulses on the way.
 #include <math.h>
 #include <string.h>
 
 #include "compliant_joints.h"
 #include "linalg.h"
 #include "mover.h"
-
-// ---- free flight
-
-// Is the angular velocity of the body constant?
-static bool turns_evenly(const sprag_mover *body)
-{
-    double w[3], torque[3], spin = dot3(body->velocity + 3, body->velocity + 3);
-    bool turned = dot3(body->force + 3, body->force + 3) != 0;
-    if (body->mass == 0 || turned || spin == 0 || !body->gyroscopic) {
-        return body->mass == 0 || !turned;
-    }
-    mul33_transposed(body->pose.rotation, body->velocity + 3, w);
-    sprag_gyroscopic_torque(body->inertia, w, 0, torque);
-    double inertia = body->inertia[0] + body->inertia[4] + body->inertia[8];
-    return norm3(torque) <= COMPLIANT_EVEN_TURN * inertia * spin;
-}
-
-// m, bound of the way of any point of a body in the rest of the frame.
-static double way_of(const compliant_run *run, int which)
-{
-    const sprag_mover *body = &run->frame->body[which];
-    double h = run->frame->step - run->time, change = sprag_mover_acceleration(body) * h;
-    return h * (compliant_fastest_point(run, which, body->velocity) + change / 2);
-}
-
-// Touches no pair within the frame?
-static bool is_alone(const compliant_run *run)
-{
-    for (int g = 0; g < run->guards.pairs; g++) {
-        double way = 0;
-        for (int side = 0; side < 2; side++) {
-            int body = compliant_body(run, g, side);
-            way += body == SPRAG_STATIC ? 0 : way_of(run, body);
-        }
-        if (!(run->guards.gap[g] > way)) {
-            return false;
-        }
-    }
-    return run->rows < 0;
-}
-
-// Along a parabola for a time (s), from where it is.
-static void fly(const sprag_mover *body, double time, sprag_pose *pose)
-{
-    double change = body->mass > 0 ? time / body->mass : 0;
-    sprag_motion motion = {.pose = body->pose};
-    memcpy(motion.velocity, body->velocity, sizeof motion.velocity);
-    sprag_mover_cap(body, motion.velocity + 3);
-    add_scaled(motion.velocity, change / 2, body->force, 3);
-    sprag_motion_at(&motion, time, pose);
-}
-
-static void accelerate(sprag_mover *body, double time)
-{
-    add_scaled(body->velocity, body->mass > 0 ? time / body->mass : 0, body->force, 3);
-}
-
-bool compliant_fly_alone(sprag_frame *frame, sprag_compliant_stats *stats)
-{
-    const double h = frame->step;
-    for (int i = 0; i < frame->bodies; i++) {
-        if (!turns_evenly(&frame->body[i])) {
-            return false;
-        }
-    }
-    for (int i = 0; i < frame->bodies; i++) {
-        sprag_mover *body = &frame->body[i];
-        fly(body, h, &body->pose);
-        accelerate(body, h);
-        body->strayed = body->mass > 0 ? h * h * norm3(body->force) / body->mass : 0;
-        body->turn = h * norm3(body->velocity + 3);
-        body->flown = h;
-    }
-    stats->steps++;
-    return true;
-}
-
-bool compliant_fly(compliant_run *run)
-{
-    const bool flies = is_alone(run) && compliant_fly_alone(run->frame, run->stats);
-    run->time = flies ? run->frame->step : run->time;
-    return flies;
-}
-
-// ---- flight from touch to touch: balls, and bodies that do not turn, without forces of contacts
-
-// Moves the shape without turning? A ball turns about its centre.
-static bool is_translated(const compliant_run *run, int guard, int side)
-{
-    const sprag_collider *c = compliant_collider(run, guard, side);
-    const double *w = c->body == SPRAG_STATIC ? NULL : run->frame->body[c->body].velocity + 3;
-    bool centred = c->shape.kind == SPRAG_SPHERE && dot3(c->mount.position, c->mount.position) == 0;
-    return !w || centred || dot3(w, w) == 0;
-}
-
-// m, of a pair after a time, with what it may overlap, and its rate (m/s).
-static double gap_after(compliant_run *run, int guard, double time, double *rate)
-{
-    sprag_gap gap;
-    for (int side = 0; side < 2; side++) {
-        int body = compliant_body(run, guard, side);
-        if (body != SPRAG_STATIC) {
-            fly(&run->frame->body[body], time, &run->state.pose[body]);
-        }
-    }
-    if (!compliant_find_gap(run, guard, INFINITY, 0, NULL, &gap, NULL)) {
-        return NAN;
-    }
-    *rate = 0;
-    for (int side = 0; side < 2; side++) {
-        int body = compliant_body(run, guard, side);
-        if (body != SPRAG_STATIC) {
-            sprag_mover moved = run->frame->body[body];
-            accelerate(&moved, time);
-            *rate += (side ? -1 : 1) * dot3(gap.normal, moved.velocity);
-        }
-    }
-    return gap.distance + run->guards.overlap[guard];
-}
-
-// m/s^2, of the bodies of a pair relative to one another.
-static double relative_acceleration(const compliant_run *run, int guard)
-{
-    double a[3] = {0};
-    for (int side = 0; side < 2; side++) {
-        int body = compliant_body(run, guard, side);
-        const sprag_mover *mover = body == SPRAG_STATIC ? NULL : &run->frame->body[body];
-        if (mover && mover->mass > 0) {
-            add_scaled(a, (side ? -1 : 1) / mover->mass, mover->force, 3);
-        }
-    }
-    return norm3(a);
-}
-
-// s, until a pair touches, approaching; INFINITY: not within `left`. Distances of convex shapes are
-// convex along a straight relative motion, so a parabola below the tangent is a lower bound.
-static double time_of_touch(compliant_run *run, int guard, double left, double *speed)
-{
-    const double a = relative_acceleration(run, guard);
-    double time = 0, rate = 0;
-    for (int i = 0; i < COMPLIANT_FLIGHT_ITERATIONS; i++) {
-        double gap = gap_after(run, guard, time, &rate);
-        *speed = -rate;
-        if (!(gap > COMPLIANT_BAND_MIN) && rate < 0) {
-            return time;
-        }
-        gap = fmax(gap, 0);
-        double root = sqrt(rate * rate + 2 * a * gap);
-        double next = rate < 0 ? 2 * gap / (root - rate) : a > 0 ? (root + rate) / a : INFINITY;
-        time += next;
-        if (!(time <= left)) {
-            return INFINITY;
-        }
-    }
-    return time;
-}
-
-static bool flies_to_touch(const compliant_run *run)
-{
-    bool flies = run->rows < 0 && run->held.points == 0;
-    for (int i = 0; i < run->frame->bodies && flies; i++) {
-        flies = turns_evenly(&run->frame->body[i]);
-    }
-    for (int g = 0; g < run->guards.pairs && flies; g++) {
-        compliant_status status = run->guards.law[g].status;
-        bool known = status == COMPLIANT_UNKNOWN || status == COMPLIANT_RIGID_PAIR;
-        bool shaped = is_translated(run, g, 0) && is_translated(run, g, 1);
-        flies = status == COMPLIANT_DECLINED || (known && shaped);
-    }
-    return flies;
-}
-
-static double way_of_pair(const compliant_run *run, int guard, const double *way)
-{
-    double sum = 0;
-    for (int side = 0; side < 2; side++) {
-        int body = compliant_body(run, guard, side);
-        sum += body == SPRAG_STATIC ? 0 : way[body];
-    }
-    return sum;
-}
-
-// Bodies that an impact has left as they flew will touch when they would have.
-static bool flies_as_before(const compliant_run *run, int guard)
-{
-    bool same = run->flight.begun;
-    for (int side = 0; side < 2 && same; side++) {
-        int body = compliant_body(run, guard, side);
-        same = body == SPRAG_STATIC ||
-               memcmp(run->flight.velocity[body], run->frame->body[body].velocity,
-                      sizeof run->flight.velocity[body]) == 0;
-    }
-    return same;
-}
-
-static int first_touch(compliant_run *run, const double *way)
-{
-    const double left = run->frame->step - run->time;
-    double first = INFINITY;
-    int guard = SPRAG_ESS_NO_GUARD;
-    for (int g = 0; g < run->guards.pairs; g++) {
-        compliant_touch *touch = &run->flight.touch[g];
-        bool far = run->guards.gap[g] > way_of_pair(run, g, way);
-        if (run->guards.law[g].status == COMPLIANT_DECLINED || far) {
-            continue;
-        }
-        if (!(touch->time > run->time) || !flies_as_before(run, g)) {
-            touch->time = run->time + time_of_touch(run, g, left, &touch->speed);
-        }
-        if (touch->time < first) {
-            first = touch->time;
-            guard = g;
-        }
-    }
-    return guard;
-}
-
-// To the first touch, *guard, or to the end of the frame.
-static void fly_to_touch(compliant_run *run, const double *way, int *guard)
-{
-    sprag_frame *frame = run->frame;
-    *guard = first_touch(run, way);
-    const compliant_touch *touch = &run->flight.touch[*guard < 0 ? 0 : *guard];
-    double end = *guard < 0 ? frame->step : touch->time, first = end - run->time;
-    for (int i = 0; i < frame->bodies; i++) {
-        sprag_pose pose;
-        fly(&frame->body[i], first, &pose);
-        frame->body[i].pose = pose;
-        accelerate(&frame->body[i], first);
-        memcpy(run->flight.velocity[i], frame->body[i].velocity, sizeof run->flight.velocity[i]);
-    }
-    run->flight.begun = true;
-    run->budget.work += COMPLIANT_COST_BOUND * run->guards.pairs + frame->bodies;
-    run->time = end;
-    compliant_pack(run);
-    run->budget.steps++;
-    run->stats->steps++;
-    if (*guard >= 0) {
-        run->guards.label[*guard] = 1;
-        compliant_record_event(
-            run, run->state.x,
-            &(sprag_ess_event){
-                .guard = *guard, .time = run->time, .direction = 1, .rate = touch->speed});
-    }
-}
 
 // ---- rest
 
@@ -451,19 +205,6 @@ static void observe(void *user, double start, double end, const sprag_ess_piece 
     }
 }
 
-// A flight in closed form to the next touch, as a stretch that an event ends.
-static sprag_result fly_on(compliant_run *run, const double *way, sprag_ess_stats *stats)
-{
-    *stats = (sprag_ess_stats){.stop = SPRAG_ESS_MANY_STEPS};
-    if (run->budget.steps >= compliant_step_limit(run) ||
-        compliant_is_over_budget(run, run->time)) {
-        return SPRAG_NOT_CONVERGED;
-    }
-    fly_to_touch(run, way, &stats->stop_guard);
-    stats->stop = SPRAG_ESS_LAST_EVENT;
-    return stats->stop_guard == SPRAG_ESS_NO_GUARD ? SPRAG_OK : SPRAG_NOT_CONVERGED;
-}
-
 static sprag_ess_options options_of(const compliant_run *run, double rate, double left)
 {
     sprag_ess_options options = sprag_ess_defaults(left);
@@ -490,7 +231,6 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     int room = 32 + 16 * (run->guards.pairs + run->stops);
     sprag_ess_event *event = SPRAG_TAKE_RAW(scratch, room, sprag_ess_event);
     double *x = SPRAG_TAKE(scratch, (size_t)run->frame->bodies * COMPLIANT_STATES + 1, double);
-    double *way = SPRAG_TAKE_RAW(scratch, run->frame->bodies, double);
     double *bound = SPRAG_TAKE_RAW(scratch, run->guards.pairs + run->stops, double);
     double *unseen = SPRAG_TAKE_RAW(scratch, run->guards.pairs + run->stops, double);
     if (scratch->failed) {
@@ -500,11 +240,8 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
         return SPRAG_OK;
     }
     compliant_unpack(run);
-    for (int i = 0; i < run->frame->bodies; i++) {
-        way[i] = way_of(run, i);
-    }
-    if (flies_to_touch(run)) {
-        return fly_on(run, way, stats);
+    if (compliant_flies_to_touch(run)) {
+        return compliant_fly_on(run, stats);
     }
     listener l = {.run = run, .event = event, .room = room, .stats = stats, .x = x};
     sprag_ess_options options = options_of(run, rate, left);

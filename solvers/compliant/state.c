@@ -38,14 +38,19 @@ static void rotation_of(const double q[4], double R[9])
     R[6] = s * (x * z - w * y), R[7] = s * (y * z + w * x), R[8] = 1 - s * (x * x + y * y);
 }
 
+void compliant_pack_body(compliant_run *run, int body)
+{
+    const sprag_mover *mover = &run->frame->body[body];
+    double *x = run->state.x + COMPLIANT_STATES * body;
+    memcpy(x, mover->pose.position, 3 * sizeof *x);
+    quaternion_of(mover->pose.rotation, x + COMPLIANT_QUATERNION);
+    memcpy(x + COMPLIANT_VELOCITY, mover->velocity, 6 * sizeof *x);
+}
+
 void compliant_pack(compliant_run *run)
 {
     for (int i = 0; i < run->frame->bodies; i++) {
-        const sprag_mover *body = &run->frame->body[i];
-        double *x = run->state.x + COMPLIANT_STATES * i;
-        memcpy(x, body->pose.position, 3 * sizeof *x);
-        quaternion_of(body->pose.rotation, x + COMPLIANT_QUATERNION);
-        memcpy(x + COMPLIANT_VELOCITY, body->velocity, 6 * sizeof *x);
+        compliant_pack_body(run, i);
     }
     run->state.x[COMPLIANT_STATES * run->frame->bodies] = run->time;
 }

@@ -379,6 +379,40 @@ START_TEST(contacts_without_geoms_rebound_in_the_integrator)
 }
 END_TEST
 
+// A lattice of balls that meet one another hundreds of times in a step: each rebound is one of two
+// balls, and none is left to the implicit step.
+START_TEST(lattices_keep_their_energy)
+{
+    enum { SIDE = 6, BALLS = SIDE * SIDE * SIDE };
+    const double h = lengths[_i], apart = 2.1 * RADIUS;
+    scene s = open_scene(1, 0);
+    dBodyID ball[BALLS];
+    double first = 0;
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    for (int i = 0; i < BALLS; i++) {
+        const double *at = (const double[]){i / (SIDE * SIDE), i / SIDE % SIDE, i % SIDE};
+        ball[i] = add_ball(&s, 0, 0);
+        dBodySetPosition(ball[i], apart * at[0] + 1e-3 * fmod(0.618034 * i, 1),
+                         apart * at[1] + 1e-3 * fmod(0.414214 * i, 1),
+                         1 + RADIUS + apart * at[2] + 1e-3 * fmod(0.732051 * i, 1));
+        first += energy_of(ball[i]);
+    }
+    for (int k = 0; k * h < 0.6; k++) {
+        double energy = 0;
+        step(&s, h);
+        for (int i = 0; i < BALLS; i++) {
+            energy += energy_of(ball[i]);
+        }
+        ck_assert_double_eq_tol(energy / first, 1, 1e-8);
+    }
+    const sprag_world_statistics statistics = statistics_of(s.world);
+    ck_assert_int_eq(statistics.ess_declined, 0);
+    ck_assert_int_eq(statistics.ess_switched, 0);
+    ck_assert_int_gt(statistics.ess_events, 1000);
+    close_scene(&s);
+}
+END_TEST
+
 static Suite *bounces_suite(void)
 {
     Suite *suite = suite_create("bounces");
@@ -388,7 +422,7 @@ static Suite *bounces_suite(void)
               {receding_surfaces_are_no_impacts, 1}, {rolling_over_seams_is_as_on_a_plane, 2},
               {contacts_without_geoms_rebound_in_the_integrator, 1});
     ADD_TESTS(suite, "several", {cradle_of_five, 3}, {friction_makes_no_energy, 3},
-              {columns_gain_nothing, 9});
+              {columns_gain_nothing, 9}, {lattices_keep_their_energy, 3});
     return suite;
 }
 
