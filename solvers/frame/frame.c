@@ -48,6 +48,9 @@ double sprag_collider_radius(const sprag_collider *collider)
 {
     static const double centre[3] = {0};
     double bounds[6];
+    if (collider->shape.kind == SPRAG_SPHERE) {
+        return norm3(collider->mount.position) + collider->shape.radius;
+    }
     sprag_shape_bounds(&collider->shape, &collider->mount, bounds);
     return sprag_box_farthest(bounds, centre);
 }
