@@ -286,6 +286,7 @@ sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem,
         sprag_system_take(system, scratch) != SPRAG_OK) {
         return SPRAG_NO_MEMORY;
     }
+    assembly.space->rigid = true;
     for (int b = 0; b < problem->bodies; b++) {
         if (assembly.node_of[b] != SPRAG_NOWHERE) {
             prepare_node(system, &assembly, assembly.node_of[b], b, mass_diagonal);

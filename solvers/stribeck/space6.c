@@ -14,8 +14,13 @@ static void momentum(const sprag_system *system, const double *v, double *p)
 {
     const sprag_space6 *space = system->chart;
     for (int node = 0; node < space->nodes; node++) {
-        for (int i = 0; i < 6; i++) {
-            p[6 * node + i] = dot6(space->mass[node] + 6 * i, v + 6 * node);
+        const double *mass = space->mass[node], *at = v + 6 * node;
+        for (int i = 0; i < 3 && space->rigid; i++) {
+            p[6 * node + i] = mass[0] * at[i];
+            p[6 * node + 3 + i] = dot3(mass + 6 * (3 + i) + 3, at + 3);
+        }
+        for (int i = 0; i < 6 && !space->rigid; i++) {
+            p[6 * node + i] = dot6(mass + 6 * i, at);
         }
     }
 }

@@ -29,6 +29,7 @@ typedef struct sprag_row_stencil {
 
 typedef struct sprag_space6 {
     int nodes;
+    bool rigid; // each mass block is that of a body: a mass and an inertia
     double (*mass)[36];
     double *inverse_mass;
     double (*inverse_inertia)[9]; // world axes
