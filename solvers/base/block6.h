@@ -49,7 +49,8 @@ static inline void subtract_apply_transposed(double *restrict y, const double *r
     store6(y, &left);
 }
 
-// A = L L', L in the lower half; the diagonal holds the inverse of L's. Reads the upper half.
+// A = L D L' with a unit L, which is left below the diagonal; the diagonal holds D^-1/2. Reads the
+// upper half. Of L D^1/2 each step would wait for a root as well.
 static inline __attribute__((always_inline)) bool cholesky(double *A)
 {
     vector6 row[6];
@@ -59,16 +60,14 @@ static inline __attribute__((always_inline)) bool cholesky(double *A)
 #pragma GCC unroll 6
     for (int k = 0; k < 6; k++) {
         double d = lane6(&row[k], k);
-        if (!(d > 0) || !isfinite(d)) {
+        double inverse = 1 / d;
+        if (!(d > 0) || !isfinite(d) || !isfinite(inverse)) {
             return false;
         }
-        double inverse = 1 / sqrt(d);
-        A[7 * k] = inverse;
-        row[k].a *= inverse;
-        row[k].b *= inverse;
+        A[7 * k] = sqrt(inverse);
 #pragma GCC unroll 6
         for (int i = k + 1; i < 6; i++) {
-            double l = lane6(&row[k], i);
+            double l = lane6(&row[k], i) * inverse;
             A[6 * i + k] = l;
             row[i].a -= l * row[k].a;
             row[i].b -= l * row[k].b;
@@ -77,44 +76,54 @@ static inline __attribute__((always_inline)) bool cholesky(double *A)
     return true;
 }
 
-// B = L^-1 B
+// B = D^-1/2 L^-1 B
 static inline void divide_cholesky(double *restrict B, const double *restrict L)
 {
+    vector6 b[6];
+#pragma GCC unroll 6
     for (int j = 0; j < 6; j++) {
-        vector6 b;
-        load6(&b, B + 6 * j);
+        load6(&b[j], B + 6 * j);
+#pragma GCC unroll 6
         for (int k = 0; k < j; k++) {
-            subtract6(&b, L[6 * j + k], B + 6 * k);
+            b[j].a -= L[6 * j + k] * b[k].a;
+            b[j].b -= L[6 * j + k] * b[k].b;
         }
-        b.a *= L[7 * j];
-        b.b *= L[7 * j];
-        store6(B + 6 * j, &b);
+    }
+#pragma GCC unroll 6
+    for (int j = 0; j < 6; j++) {
+        b[j].a *= L[7 * j];
+        b[j].b *= L[7 * j];
+        store6(B + 6 * j, &b[j]);
     }
 }
 
-// In registers, as solve_lu: processors wait where a vector is loaded that was stored in parts.
+// x = D^-1/2 L^-1 x. In registers, as solve_lu: processors wait where a vector is loaded that was
+// stored in parts.
 static inline void forward_cholesky(const double *restrict L, double *restrict x)
 {
     double y[6];
     memcpy(y, x, sizeof y);
 #pragma GCC unroll 6
     for (int k = 0; k < 6; k++) {
-        y[k] *= L[7 * k];
 #pragma GCC unroll 6
         for (int i = k + 1; i < 6; i++) {
             y[i] -= L[6 * i + k] * y[k];
         }
     }
-    memcpy(x, y, sizeof y);
+    for (int k = 0; k < 6; k++) {
+        x[k] = L[7 * k] * y[k];
+    }
 }
 
+// x = L'^-1 D^-1/2 x
 static inline void backward_cholesky(const double *restrict L, double *restrict x)
 {
     double y[6];
-    memcpy(y, x, sizeof y);
+    for (int k = 0; k < 6; k++) {
+        y[k] = L[7 * k] * x[k];
+    }
 #pragma GCC unroll 6
     for (int k = 5; k >= 0; k--) {
-        y[k] *= L[7 * k];
 #pragma GCC unroll 6
         for (int i = 0; i < k; i++) {
             y[i] -= L[6 * k + i] * y[k];

@@ -285,8 +285,8 @@ int sprag_blocks_find(const sprag_blocks *blocks, int i, int j)
 
 // ---- numbers
 
-// Symmetric: leaves L' in the upper blocks. General: divides the lower blocks by the pivot blocks,
-// and leaves the upper blocks undivided.
+// Symmetric: leaves D^1/2 L' in the upper blocks. General: divides the lower blocks by the pivot
+// blocks, and leaves the upper blocks undivided.
 static inline __attribute__((always_inline)) sprag_result factor(sprag_blocks *blocks,
                                                                  bool symmetric)
 {
@@ -389,14 +389,16 @@ void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x)
 
 // ---- several right-hand sides
 
-// Divides six rows by L, whose diagonal holds inverses.
+// As forward_cholesky.
 static inline void forward_four(const double *restrict L, sprag_four *restrict x)
 {
     for (int k = 0; k < 6; k++) {
-        x[k] *= L[7 * k];
         for (int i = k + 1; i < 6; i++) {
             x[i] -= L[6 * i + k] * x[k];
         }
+    }
+    for (int k = 0; k < 6; k++) {
+        x[k] *= L[7 * k];
     }
 }
 
