@@ -152,6 +152,28 @@ static bool factors_are_old(const sprag_system *system, const sprag_stats *stats
     return old;
 }
 
+// Sets the impulses. Returns whether the system is linear between these rates and those now, but
+// for rounding: no row has reached or left a bound, nor do rows oppose one another with large
+// loads.
+static bool is_linear_since(sprag_system *system, const double *before)
+{
+    const double most = STRIBECK_OPPOSED * system->momentum;
+    double sum = 0;
+    bool bends = false;
+    for (int i = 0; i < system->equations; i++) {
+        const sprag_equation *equation = &system->equation[i];
+        const double rate = system->rate[i], impulse = sprag_equation_impulse(equation, rate);
+        system->row_impulse[i] = impulse;
+        sum += impulse * impulse * equation->inverse_mass;
+        if (system->bounded) {
+            const bool yields = sprag_equation_yields(equation, rate);
+            bends |= yields != sprag_equation_yields(equation, before[i]) ||
+                     (!yields && impulse != sprag_equation_impulse(equation, before[i]));
+        }
+    }
+    return !bends && sum <= most * most;
+}
+
 sprag_result sprag_newton_harden_rows(sprag_system *system, double tolerance, double stiction,
                                       sprag_newton_state *s, sprag_stats *stats)
 {
@@ -185,7 +207,9 @@ sprag_result sprag_newton_harden_rows(sprag_system *system, double tolerance, do
     add_scaled(system->residual, -1, system->work, system->size);
     sprag_system_update(system, s->dv);
     sprag_system_move(system, s->v, 1, s->dv);
-    stats->convergence = sprag_system_residual(system, s->v, stiction, NULL);
+    if (!is_linear_since(system, rate)) {
+        stats->convergence = sprag_system_residual(system, s->v, stiction, NULL);
+    }
     const double most = fmax(fmax(before, tolerance), STRIBECK_HARDENED);
     s->hardened = stats->convergence <= most;
     if (!s->hardened) { // a row has reached its bound

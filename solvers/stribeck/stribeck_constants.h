@@ -90,6 +90,10 @@ static const double STRIBECK_BRIEF_PROGRESS = 0.5;
 // Momentum residual of rows without excess yield that is rounding. Smaller: under tolerances of
 // 1e-12 rows of chains under load yield in some steps and not in others.
 static const double STRIBECK_HARDENED = 1e-9;
+// Impulses of rows, before they cancel and relative to what the step changes, from which they are
+// opposed loads, whose rounding may be larger than the tolerance (it is from 2e4 on). Larger: what
+// rows contradict is not balanced; smaller: chains under load are evaluated once more in a step.
+static const double STRIBECK_OPPOSED = 1e3;
 
 // An update that leaves more than this share of a small residual has reached rounding.
 static const double STRIBECK_ROUNDING_PROGRESS = 0.5;
