@@ -84,9 +84,10 @@ static void add_point(sprag_system *system, int p, const double G[6][6], bool sy
     }
 }
 
-static void add_equation(sprag_system *system, int e, double slope, bool symmetric)
+static void add_equations(sprag_system *system, int first, int count, const double *slope,
+                          bool symmetric)
 {
-    (void)system, (void)e, (void)slope, (void)symmetric; // there are none
+    (void)system, (void)first, (void)count, (void)slope, (void)symmetric; // there are none
 }
 
 static sprag_result factor_matrix(sprag_dense *dense, int n, bool symmetric)
@@ -138,7 +139,7 @@ static const sprag_space coordinates = {.momentum = momentum,
                                         .gather = gather,
                                         .begin = begin,
                                         .add_point = add_point,
-                                        .add_equation = add_equation,
+                                        .add_equations = add_equations,
                                         .factor = factor,
                                         .solve = solve,
                                         .orientation = orientation};

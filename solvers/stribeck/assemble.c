@@ -179,6 +179,40 @@ static void set_stiffness(sprag_point *point, const sprag_contact *contact,
     point->penetration = -contact->gap;
 }
 
+// Does a point belong to a run? The centres are as far apart as for the others, but for rounding.
+static bool runs_on(const sprag_stencil *run, const int node[2], const double arm[2][3])
+{
+    const int near = run->near;
+    double apart = 0, size = 0;
+    if (node[near] == SPRAG_NOWHERE || run->node[0] != node[0] || run->node[1] != node[1]) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        const double own = fabs(arm[near][k]), other = fabs(arm[!near][k]);
+        apart = sprag_larger(apart, fabs(arm[!near][k] - arm[near][k] - run->shift[k]));
+        size = sprag_larger(size, sprag_larger(own, other));
+    }
+    return node[!near] == SPRAG_NOWHERE || apart <= STRIBECK_SAME_SHIFT * size;
+}
+
+// Sets the run of a point whose nodes are known, as those of the points before. arm: m, from the
+// centres of both sides to it.
+static void find_run(sprag_space6 *space, int p, const double arm[2][3])
+{
+    sprag_stencil *at = &space->point[p];
+    const int first = p > 0 ? at[-1].first : 0;
+    at->first = p;
+    at->run = 1;
+    if (p > 0 && runs_on(&space->point[first], at->node, arm)) {
+        at->first = first;
+        space->point[first].run++;
+        return;
+    }
+    const bool other = dot3(arm[1], arm[1]) < dot3(arm[0], arm[0]);
+    at->near = at->node[0] == SPRAG_NOWHERE || (other && at->node[1] != SPRAG_NOWHERE);
+    subtract3(arm[!at->near], arm[at->near], at->shift);
+}
+
 static void prepare_point(sprag_system *system, const assembly *assembly, int i, int cone)
 {
     const sprag_contact *contact = &assembly->problem->contact[i];
@@ -187,7 +221,7 @@ static void prepare_point(sprag_system *system, const assembly *assembly, int i,
     *point = (sprag_point){.dim = turns ? 6 : 3, .cone = cone, .offset = {-contact->bias}};
     set_jacobian(assembly->space, i, contact);
     set_point_nodes(assembly, contact->body, i, point);
-    sprag_space6_find_run(assembly->space, i, contact->arm);
+    find_run(assembly->space, i, contact->arm);
     double lever = sprag_larger(norm3(contact->arm[0]), norm3(contact->arm[1]));
     double per_length = lever > 0 ? 1 / lever : 1;
     add_cones(system, point, &contact->slide, SPRAG_SLIDE, 1);

@@ -175,16 +175,18 @@ static sprag_result factor(iterate *s)
     sprag_system *system = s->system;
     system->symmetric = sprag_system_is_symmetric(system);
     sprag_result result = system->space->begin(system, system->symmetric);
-    for (int i = 0; i < system->points && result == SPRAG_OK; i++) {
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    for (int i = 0; i < system->points; i++) {
         system->space->add_point(system, i, (const double(*)[6])s->slope[i], false);
     }
-    for (int i = 0; i < system->equations && result == SPRAG_OK; i++) {
+    for (int i = 0; i < system->equations; i++) {
         system->row_slope[i] = sprag_equation_slope(&system->equation[i], system->rate[i]);
-        if (system->row_slope[i] > 0) {
-            system->space->add_equation(system, i, system->row_slope[i], system->symmetric);
-        }
     }
-    return result == SPRAG_OK ? system->space->factor(system, system->symmetric) : result;
+    system->space->add_equations(system, 0, system->equations, system->row_slope,
+                                 system->symmetric);
+    return system->space->factor(system, system->symmetric);
 }
 
 // Sets dv and the changes that go with it.

@@ -379,8 +379,8 @@ static void add_to_matrix(sprag_system *system, const batch *b)
     for (int l = 0; l < b->count; l++) {
         if (b->n > 1) {
             system->space->add_point(system, b->first + l, (const double(*)[6])G[l], true);
-        } else if (G[l][0][0] > 0) {
-            system->space->add_equation(system, b->first + l, G[l][0][0], true);
+        } else {
+            system->space->add_equations(system, b->first + l, 1, &G[l][0][0], true);
         }
     }
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "linalg.h"
-#include "stribeck_constants.h"
 #include "symmetric3.h"
 #include "vectors.h"
 #include "vectors6.h"
@@ -197,6 +196,8 @@ static void gather(const sprag_system *system, double *sum)
 }
 
 // ---- matrix
+
+enum { ROWS_AT_ONCE = 3 };
 
 static bool joins(const int node[2])
 {
@@ -477,20 +478,53 @@ static void add_point(sprag_system *system, int p, const double G[6][6], bool sy
     }
 }
 
-SPRAG_VECTORS
-static void add_equation(sprag_system *system, int e, double slope, bool symmetric)
+// Equations that follow one another between the same two nodes, as those of a joint.
+static inline __attribute__((always_inline)) void add_rows(sprag_space6 *space, int e, int rows,
+                                                           const double *slope, bool symmetric)
 {
-    sprag_space6 *space = system->chart;
     const sprag_row_stencil *stencil = &space->equation[e];
-    double GJ[2][1][6];
+    double rows_of[2][ROWS_AT_ONCE][6], GJ[2][ROWS_AT_ONCE][6];
     for (int side = 0; side < 2; side++) {
-        for (int k = 0; k < 6; k++) {
-            GJ[side][0][k] = stencil->jacobian[side][0][k] * slope;
+        for (int r = 0; r < rows; r++) {
+            vector6 row;
+            load6(&row, stencil[r].jacobian[side][0]);
+            store6(rows_of[side][r], &row);
+            row.a *= slope[r];
+            row.b *= slope[r];
+            store6(GJ[side][r], &row);
         }
     }
-    const double(*J[2])[6] = {stencil->jacobian[0], stencil->jacobian[1]};
+    const double(*J[2])[6] = {(const double(*)[6])rows_of[0], (const double(*)[6])rows_of[1]};
     const double(*turned[2])[6] = {(const double(*)[6])GJ[0], (const double(*)[6])GJ[1]};
-    add_stencil(&space->blocks, stencil->node, stencil->block, symmetric, 1, J, turned);
+    add_stencil(&space->blocks, stencil->node, stencil->block, symmetric, rows, J, turned);
+}
+
+// How many equations from one on are added at once.
+static int rows_at(const sprag_row_stencil *at, int left, const double *slope)
+{
+    int rows = 1;
+    while (rows < left && rows < ROWS_AT_ONCE && slope[0] > 0 && slope[rows] > 0 &&
+           at[rows].node[0] == at->node[0] && at[rows].node[1] == at->node[1]) {
+        rows++;
+    }
+    return rows;
+}
+
+SPRAG_VECTORS
+static void add_equations(sprag_system *system, int first, int count, const double *slope,
+                          bool symmetric)
+{
+    sprag_space6 *space = system->chart;
+    for (int i = 0, rows; i < count; i += rows) {
+        rows = rows_at(&space->equation[first + i], count - i, slope + i);
+        if (rows == 3) {
+            add_rows(space, first + i, 3, slope + i, symmetric);
+        } else if (rows == 2) {
+            add_rows(space, first + i, 2, slope + i, symmetric);
+        } else if (slope[i] > 0) {
+            add_rows(space, first + i, 1, slope + i, symmetric);
+        }
+    }
 }
 
 static sprag_result factor(sprag_system *system, bool symmetric)
@@ -517,7 +551,7 @@ static const sprag_space bodies = {.momentum = momentum,
                                    .work = work,
                                    .begin = begin,
                                    .add_point = add_point,
-                                   .add_equation = add_equation,
+                                   .add_equations = add_equations,
                                    .factor = factor,
                                    .solve = solve,
                                    .orientation = orientation};
@@ -537,38 +571,6 @@ sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int no
     system->chart = space;
     system->size = 6 * nodes;
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
-}
-
-// Does a point belong to a run? The centres are as far apart as for the others, but for rounding.
-static bool runs_on(const sprag_stencil *run, const int node[2], const double arm[2][3])
-{
-    const int near = run->near;
-    double apart = 0, size = 0;
-    if (node[near] == SPRAG_NOWHERE || run->node[0] != node[0] || run->node[1] != node[1]) {
-        return false;
-    }
-    for (int k = 0; k < 3; k++) {
-        const double own = fabs(arm[near][k]), other = fabs(arm[!near][k]);
-        apart = sprag_larger(apart, fabs(arm[!near][k] - arm[near][k] - run->shift[k]));
-        size = sprag_larger(size, sprag_larger(own, other));
-    }
-    return node[!near] == SPRAG_NOWHERE || apart <= STRIBECK_SAME_SHIFT * size;
-}
-
-void sprag_space6_find_run(sprag_space6 *space, int p, const double arm[2][3])
-{
-    sprag_stencil *at = &space->point[p];
-    const int first = p > 0 ? at[-1].first : 0;
-    at->first = p;
-    at->run = 1;
-    if (p > 0 && runs_on(&space->point[first], at->node, arm)) {
-        at->first = first;
-        space->point[first].run++;
-        return;
-    }
-    const bool other = dot3(arm[1], arm[1]) < dot3(arm[0], arm[0]);
-    at->near = at->node[0] == SPRAG_NOWHERE || (other && joins(at->node));
-    subtract3(arm[!at->near], arm[at->near], at->shift);
 }
 
 void sprag_space6_divide_by_mass(const sprag_space6 *space, double *x)

@@ -82,10 +82,6 @@ static inline const double *sprag_space6_row(const sprag_space6 *space, int p, i
     return room;
 }
 
-// Sets the run of a point whose nodes are known, as those of the points before. arm: m, from the
-// centres of both sides to it.
-void sprag_space6_find_run(sprag_space6 *space, int point, const double arm[2][3]);
-
 // x = M^-1 x: momenta of all bodies on entry, velocities on return.
 void sprag_space6_divide_by_mass(const sprag_space6 *space, double *x);
 

@@ -48,7 +48,7 @@ static const double STRIBECK_IMPULSE_ROUNDING = 1e-8;
 // the mean slope over the last move replaces the slope at its end.
 static const double STRIBECK_STOPPED_LENGTH = 0.01;
 
-// ---- Runs of points (space6.c)
+// ---- Runs of points (assemble.c)
 
 // Relative to their arms: by how much the centres of two bodies may be farther apart for one
 // contact than for the next, so that both are of one run. Larger: torques that are not quite

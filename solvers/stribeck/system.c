@@ -207,11 +207,9 @@ sprag_result sprag_system_factor(sprag_system *system, double stiction, const do
         system->space->add_point(system, i, (const double(*)[6])G, symmetric);
     }
     for (int i = 0; i < system->equations; i++) {
-        system->row_slope[i] = equation_slope(system, i);
-        if (system->row_slope[i] > 0) { // not at its bound
-            system->space->add_equation(system, i, system->row_slope[i], symmetric);
-        }
+        system->row_slope[i] = equation_slope(system, i); // 0: at its bound
     }
+    system->space->add_equations(system, 0, system->equations, system->row_slope, symmetric);
     return system->space->factor(system, symmetric);
 }
 

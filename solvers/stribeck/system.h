@@ -80,7 +80,8 @@ typedef struct sprag_space {
     // The matrix: M, then J' G J of every point and J' slope J of every equation, then its factors.
     sprag_result (*begin)(sprag_system *, bool symmetric);
     void (*add_point)(sprag_system *, int i, const double G[6][6], bool symmetric);
-    void (*add_equation)(sprag_system *, int i, double slope, bool symmetric);
+    void (*add_equations)(sprag_system *, int first, int count, const double *slope,
+                          bool symmetric); // slope: of each; 0: it carries nothing
     sprag_result (*factor)(sprag_system *, bool symmetric);
     void (*solve)(sprag_system *, bool symmetric, double *x);
     double (*orientation)(const sprag_system *); // sign of the determinant, of a general matrix
