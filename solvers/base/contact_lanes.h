@@ -1,4 +1,4 @@
-// Four contacts of a problem at once. Only kernels include it.
+// Four contacts or rows of a problem at once. Only kernels include it.
 #ifndef SPRAG_CONTACT_LANES_H
 #define SPRAG_CONTACT_LANES_H
 
@@ -6,6 +6,27 @@
 
 #include "lanes.h"
 #include "softness.h"
+
+// Numbers 0 to 3 and 2 to 5 of six in each of four structs.
+INLINE void load_six(const void *const from[LANES], size_t first, lanes r[6])
+{
+    lanes more[LANES];
+    load_four(from, first, r);
+    load_four(from, first + 2 * sizeof(double), more);
+    r[4] = more[2], r[5] = more[3];
+}
+
+// x . I x
+INLINE void weigh(const lanes I[9], const lanes x[3], lanes *sum)
+{
+    lanes turned[3];
+    for (int k = 0; k < 3; k++) {
+        dot_of(I + 3 * k, x, &turned[k]);
+    }
+    dot_of(x, turned, sum);
+}
+
+// ---- contacts
 
 // Members as in sprag_contact.
 typedef struct contact_lanes {
@@ -69,6 +90,38 @@ INLINE void yields_of(const sprag_softness *soft, const lanes arm[2][3], const l
     lanes least = ones * SPRAG_SOFT_LEAST, sum = share * soft->share.normal;
     sum = LARGER(sum, least) * unit;
     *yield = soft->share.normal > 0 ? LARGER(*compliance, sum) : *compliance;
+}
+
+// ---- rows
+
+// J M^-1 J', and the two parts of sprag_row_unit.
+typedef struct row_lanes {
+    lanes w, linear, angular;
+} row_lanes;
+
+// Adds one side of four rows. Sets J, that of the side.
+INLINE void add_side_of_rows(const sprag_row *const of[LANES], int side, const lanes *inverse_mass,
+                             const lanes inverse[9], row_lanes *to, lanes J[6])
+{
+    const size_t first = offsetof(sprag_row, jacobian) + (size_t)side * sizeof(double[6]);
+    lanes linear, angular, sum;
+    load_six((const void *const *)of, first, J);
+    dot_of(J, J, &linear);
+    dot_of(J + 3, J + 3, &angular);
+    weigh(inverse, J + 3, &sum);
+    to->w += *inverse_mass * linear + sum;
+    to->linear += linear * *inverse_mass;
+    to->angular += angular * (inverse[0] + inverse[4] + inverse[8]) / 3;
+}
+
+// As sprag_row_yield. compliance: over the step, m/s per N s.
+INLINE void yields_of_rows(const sprag_softness *soft, const row_lanes *rows,
+                           const lanes *compliance, lanes *yield)
+{
+    const lanes unit = SELECT(rows->linear > 0, rows->linear, rows->angular);
+    const lanes least = soft->share.row * unit, hard = ones * INFINITY;
+    const lanes own = LARGER(*compliance, least);
+    *yield = SELECT(unit > 0, own, hard);
 }
 
 #endif

@@ -238,15 +238,6 @@ static bool is_plain(const sprag_contact *contact)
     return !(contact->stiffness > 0) && !contact->turning && sprag_local_is_cone(&contact->slide);
 }
 
-// Numbers 0 to 3 and 2 to 5 of six in each of four structs.
-INLINE void load_six(const void *const from[LANES], size_t first, lanes r[6])
-{
-    lanes more[LANES];
-    load_four(from, first, r);
-    load_four(from, first + 2 * sizeof(double), more);
-    r[4] = more[2], r[5] = more[3];
-}
-
 // Four bodies.
 typedef struct four_movers {
     lanes inverse_mass, inverse[9], v[6];
@@ -268,16 +259,6 @@ INLINE void load_movers(const measured *m, const int body[LANES], four_movers *o
     I[0] = r[1], I[1] = r[2];
     of->inverse_mass = r[0];
     load_six(velocity, 0, of->v);
-}
-
-// x . I x
-INLINE void weigh(const lanes I[9], const lanes x[3], lanes *sum)
-{
-    lanes turned[3];
-    for (int k = 0; k < 3; k++) {
-        dot_of(I + 3 * k, x, &turned[k]);
-    }
-    dot_of(x, turned, sum);
 }
 
 // Adds the velocity and the inverse masses of one side.
@@ -432,28 +413,21 @@ static int errors_of(const measured *m, int i, contact_error e[LANES])
 
 // ---- rows
 
-// Velocities and inverse masses along four rows. linear, angular: of sprag_row_unit.
+// Velocities and inverse masses along four rows.
 typedef struct four_rows {
-    lanes u, w, linear, angular, most;
+    lanes u, most;
+    row_lanes of;
 } four_rows;
 
-INLINE void add_side_of_rows(const measured *m, const sprag_row *const of[LANES], int side,
-                             four_rows *f)
+INLINE void move_rows(const measured *m, const sprag_row *const of[LANES], int side, four_rows *f)
 {
     const int body[LANES] = {of[0]->body[side], of[1]->body[side], of[2]->body[side],
                              of[3]->body[side]};
     four_movers by;
-    lanes J[6], linear, angular, sum;
+    lanes J[6], linear, angular;
     load_movers(m, body, &by);
-    load_six((const void *const *)of,
-             offsetof(sprag_row, jacobian) + (size_t)side * sizeof(double[6]), J);
     f->most = LARGER(f->most, by.inverse_mass);
-    dot_of(J, J, &linear);
-    dot_of(J + 3, J + 3, &angular);
-    weigh(by.inverse, J + 3, &sum);
-    f->w += by.inverse_mass * linear + sum;
-    f->linear += linear * by.inverse_mass;
-    f->angular += angular * (by.inverse[0] + by.inverse[4] + by.inverse[8]) / 3;
+    add_side_of_rows(of, side, &by.inverse_mass, by.inverse, &f->of, J);
     dot_of(J, by.v, &linear);
     dot_of(J + 3, by.v + 3, &angular);
     f->u += linear + angular;
@@ -466,22 +440,20 @@ static void row_errors_of_four(const measured *m, const int at[LANES], double er
 {
     const double step = m->soft.step;
     const sprag_row *of[LANES];
-    four_rows f = {.w = zeros, .linear = zeros, .angular = zeros, .most = zeros};
-    lanes r[LANES], p;
+    four_rows f = {.most = zeros};
+    lanes r[LANES], p, yield;
     for (int l = 0; l < LANES; l++) {
         of[l] = &m->problem->row[at[l]];
         p[l] = step * m->solution->row_force[at[l]];
     }
     load_four((const void *const *)of, offsetof(sprag_row, bias), r);
     f.u = -r[0];
-    add_side_of_rows(m, of, 0, &f);
-    add_side_of_rows(m, of, 1, &f);
-    lanes unit = SELECT(f.linear > 0, f.linear, f.angular), yield = r[1] / step;
-    const lanes soft = m->soft.share.row * unit, hard = ones * INFINITY;
-    yield = LARGER(yield, soft);
-    yield = SELECT(unit > 0, yield, hard);
-    lane_mask moves = f.w > 0;
-    const lanes w = DIVISOR(moves, f.w), mass = 1 / DIVISOR(moves, f.most);
+    move_rows(m, of, 0, &f);
+    move_rows(m, of, 1, &f);
+    const lanes compliance = r[1] / step;
+    yields_of_rows(&m->soft, &f.of, &compliance, &yield);
+    lane_mask moves = f.of.w > 0;
+    const lanes w = DIVISOR(moves, f.of.w), mass = 1 / DIVISOR(moves, f.most);
     const lanes lo = step * r[2], hi = step * r[3];
     lanes wanted = p - (f.u + yield * p) / w, size = w / mass;
     wanted = LARGER(wanted, lo);

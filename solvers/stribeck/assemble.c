@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "contact_lanes.h"
 #include "kinematics.h"
 #include "laws.h"
 #include "linalg.h"
@@ -243,7 +244,38 @@ static void prepare_point(sprag_system *system, const assembly *assembly, int i,
     point->inverse_mass = w;
 }
 
-static void prepare_equation(sprag_system *system, const assembly *assembly, int i)
+// Inverse masses and yields of four rows.
+SPRAG_VECTORS
+static void weigh_rows(const assembly *assembly, const int at[LANES], double *w, double *yield)
+{
+    static const double none[10];
+    const sprag_row *of[LANES];
+    row_lanes rows = {zeros, zeros, zeros};
+    lanes compliance, hard, J[6], I[LANES], inverse[10];
+    for (int l = 0; l < LANES; l++) {
+        of[l] = &assembly->problem->row[at[l]];
+        compliance[l] = of[l]->compliance / assembly->soft.step;
+    }
+    for (int side = 0; side < 2; side++) {
+        const void *from[LANES];
+        for (int l = 0; l < LANES; l++) {
+            const int body = of[l]->body[side];
+            const int node = body == SPRAG_STATIC ? SPRAG_NOWHERE : assembly->node_of[body];
+            from[l] = node == SPRAG_NOWHERE ? none : assembly->space->inverse[node];
+        }
+        load_four(from, 0, inverse);
+        load_four(from, 4 * sizeof(double), inverse + 4);
+        load_four(from, 6 * sizeof(double), I);
+        inverse[8] = I[2], inverse[9] = I[3];
+        add_side_of_rows(of, side, &inverse[0], inverse + 1, &rows, J);
+    }
+    yields_of_rows(&assembly->soft, &rows, &compliance, &hard);
+    memcpy(w, &rows.w, sizeof rows.w);
+    memcpy(yield, &hard, sizeof hard);
+}
+
+static void prepare_equation(sprag_system *system, const assembly *assembly, int i, double w,
+                             double yield)
 {
     const sprag_row *row = &assembly->problem->row[i];
     double step = system->step;
@@ -258,11 +290,8 @@ static void prepare_equation(sprag_system *system, const assembly *assembly, int
         const double *v = set_node(assembly, row->body[side], &stencil->node[side]);
         equation->offset += v ? dot6(row->jacobian[side], v) : 0;
     }
-    sprag_inverse inverse[2];
-    sprag_space6_inverse(assembly->space, stencil->node, inverse);
-    double w = inverse_mass_of(assembly, stencil->node, row->jacobian[0], row->jacobian[1]);
     equation->inverse_mass = w;
-    equation->yield = sprag_row_yield(&assembly->soft, row, inverse);
+    equation->yield = yield;
     equation->excess = equation->yield - row->compliance / step;
     system->bounded |= isfinite(row->lo) || isfinite(row->hi);
 }
@@ -283,8 +312,8 @@ static void prepare_node(sprag_system *system, const assembly *assembly, int nod
         system->start[6 * node + i] = body->velocity[i];
         system->free[6 * node + i] = body->free_velocity[i];
     }
-    assembly->space->inverse_mass[node] = 1 / body->mass;
-    invert33(body->inertia, assembly->space->inverse_inertia[node]);
+    assembly->space->inverse[node][0] = 1 / body->mass;
+    invert33(body->inertia, assembly->space->inverse[node] + 1);
 }
 
 static int count_all_cones(const sprag_problem *problem)
@@ -312,6 +341,7 @@ sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem,
         return SPRAG_NO_MEMORY;
     }
     int nodes = 0;
+    double w[LANES], yield[LANES]; // of rows
     for (int b = 0; b < problem->bodies; b++) {
         assembly.node_of[b] = problem->body[b].mass > 0 ? nodes++ : SPRAG_NOWHERE;
     }
@@ -328,7 +358,13 @@ sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem,
     }
     sprag_system_weigh(system, mass_diagonal, system->start);
     for (int i = 0; i < system->equations; i++) {
-        prepare_equation(system, &assembly, i);
+        const int last = system->equations - 1;
+        if (i % LANES == 0) {
+            const int at[LANES] = {i, i < last ? i + 1 : last, i + 2 < last ? i + 2 : last,
+                                   i + 3 < last ? i + 3 : last};
+            weigh_rows(&assembly, at, w, yield);
+        }
+        prepare_equation(system, &assembly, i, w[i % LANES], yield[i % LANES]);
     }
     system->cones = 0; // two axes alike are one
     for (int i = 0; i < system->points; i++) {

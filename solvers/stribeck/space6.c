@@ -561,8 +561,7 @@ sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int no
 {
     *space = (sprag_space6){.nodes = nodes};
     space->mass = SPRAG_TAKE(scratch, nodes, double[36]);
-    space->inverse_mass = SPRAG_TAKE_RAW(scratch, nodes, double);
-    space->inverse_inertia = SPRAG_TAKE(scratch, nodes, double[9]);
+    space->inverse = SPRAG_TAKE(scratch, nodes, double[10]);
     space->point = SPRAG_TAKE_RAW(scratch, system->points, sprag_stencil);
     space->jacobian[0] = SPRAG_TAKE_RAW(scratch, system->points, double[3][6]);
     space->jacobian[1] = SPRAG_TAKE_RAW(scratch, system->points, double[3][6]);
@@ -580,7 +579,7 @@ void sprag_space6_divide_by_mass(const sprag_space6 *space, double *x)
         for (int k = 0; k < 3; k++) {
             at[k] /= space->mass[node][0];
         }
-        mul33(space->inverse_inertia[node], at + 3, turn);
+        mul33(space->inverse[node] + 1, at + 3, turn);
         memcpy(at + 3, turn, sizeof turn);
     }
 }

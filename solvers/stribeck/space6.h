@@ -31,8 +31,7 @@ typedef struct sprag_space6 {
     int nodes;
     bool rigid; // each mass block is that of a body: a mass and an inertia
     double (*mass)[36];
-    double *inverse_mass;
-    double (*inverse_inertia)[9]; // world axes
+    double (*inverse)[10]; // 1/kg, and of the inertia, world axes
     sprag_stencil *point;
     double (*jacobian[2])[3][6]; // of each side, points: along their frames
     sprag_row_stencil *equation;
@@ -43,7 +42,7 @@ typedef struct sprag_space6 {
 } sprag_space6;
 
 // Sets *space as the space of a system with known numbers of points and equations. The masses
-// and inverse inertias are zero, the caller sets all other arrays. SPRAG_NO_MEMORY.
+// and inverses are zero, the caller sets all other arrays. SPRAG_NO_MEMORY.
 sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int nodes,
                                sprag_scratch *scratch);
 
@@ -63,7 +62,7 @@ static inline void sprag_space6_inverse(const sprag_space6 *space, const int nod
         const int n = node[side];
         of[side] = n == SPRAG_NOWHERE
                        ? (sprag_inverse){0}
-                       : (sprag_inverse){space->inverse_mass[n], space->inverse_inertia[n]};
+                       : (sprag_inverse){space->inverse[n][0], space->inverse[n] + 1};
     }
 }
 
