@@ -55,10 +55,16 @@ typedef struct finder {
     int call;      // that asks about them
     int first;     // 0: its callback gets the first item first; 1: the second
     int begun;     // pairs of others, found before
-    int spare;     // pairs with triangles that the search may still find
     int triangles; // sides of pairs so far
-    bool crowded;  // they have more, and are left to stock
+    bool crowded;  // they have more than there is room for, and are left to stock
+    int spare;     // pairs with triangles that the search may still find
+    // of two items of which one has triangles, in the order of the search:
+    int *size; // pairs with these; LEFT_OUT: they are left to stock
+    int sizes, size_room;
+    bool again; // `size` is that of a search before
 } finder;
+
+enum { LEFT_OUT = -1 };
 
 // ---- flattening
 
@@ -341,7 +347,8 @@ static void add_triangle(void *data, int number, const double corner[3][3])
 }
 
 // Pairs a shape with the triangles of a mesh that it may meet: those around the middle of its way.
-static void add_near(mesh_search *m)
+// Returns how many they are, with or without room; INT_MAX: they are not counted.
+static int add_near(mesh_search *m)
 {
     finder *f = m->f;
     const item *mesh = &f->item[m->i], *other = &f->item[m->j];
@@ -354,9 +361,11 @@ static void add_near(mesh_search *m)
     const ode_near_mode mode = callback_of(m) ? ODE_NEAR_EACH : ODE_NEAR_MERGED;
     const double reach = 0.5 * norm3(way) + mesh->reach + other->reach;
     f->crowded |= !sprag_ode_triangles_near(&mesh->geom, &middle, reach, mode, f->scratch, &near);
+    const bool known = !f->crowded;
     for (int i = 0; i < near.count && !f->crowded; i++) {
         add_triangle(m, near.triangle[i].number, near.triangle[i].corner);
     }
+    return known ? near.count : INT_MAX;
 }
 
 // Pairs a triangle of the first mesh with those of the second.
@@ -377,33 +386,44 @@ static void add_triangles_near(void *data, int number, const double corner[3][3]
         !sprag_ode_triangles(&other->geom, reach, ODE_MOST_TRIANGLES, add_triangle, &inner);
 }
 
+// The same of two meshes, of which too many are not counted.
+static int add_meshes(finder *f, int i, int j)
+{
+    const item *a = &f->item[i], *b = &f->item[j];
+    mesh_search m = {.f = f, .i = i, .j = j};
+    double reach[6];
+    memcpy(reach, b->geom.bounds, sizeof reach);
+    sweep_past(b, a, reach);
+    f->crowded |= !sprag_ode_triangles(&a->geom, reach, ODE_MOST_TRIANGLES, add_triangles_near, &m);
+    return INT_MAX;
+}
+
 static void add_pairs(finder *f, int i, int j)
 {
     const item *a = &f->item[i], *b = &f->item[j];
-    f->begun = f->pairs->count;
-    f->crowded = false;
-    if (a->geom.kind == ODE_GEOM_SHAPE && b->geom.kind == ODE_GEOM_SHAPE) {
+    const bool mesh[2] = {a->geom.kind == ODE_GEOM_MESH, b->geom.kind == ODE_GEOM_MESH};
+    mesh_search m = {f, mesh[1] ? j : i, mesh[1] ? i : j, mesh[1], NULL};
+    ode_pairs *p = f->pairs;
+    if (!mesh[0] && !mesh[1]) {
         add_pair(f, &a->geom, &b->geom);
         return;
     }
-    if (a->geom.kind == ODE_GEOM_MESH && b->geom.kind == ODE_GEOM_MESH) {
-        mesh_search m = {.f = f, .i = i, .j = j};
-        double reach[6];
-        memcpy(reach, b->geom.bounds, sizeof reach);
-        sweep_past(b, a, reach);
-        f->crowded |=
-            !sprag_ode_triangles(&a->geom, reach, ODE_MOST_TRIANGLES, add_triangles_near, &m);
-    } else {
-        bool swapped = b->geom.kind == ODE_GEOM_MESH;
-        mesh_search m = {.f = f, .i = swapped ? j : i, .j = swapped ? i : j, .swapped = swapped};
-        add_near(&m);
-    }
+    f->begun = p->count;
+    f->crowded = f->again && f->size[f->sizes] == LEFT_OUT;
+    int size = f->crowded ? LEFT_OUT : mesh[0] && mesh[1] ? add_meshes(f, i, j) : add_near(&m);
     if (f->crowded) {
-        f->pairs->count = f->begun;
-        f->pairs->crowded[1] = f->pairs->crowded[0] ? f->pairs->crowded[1] : b->geom.id;
-        f->pairs->crowded[0] = f->pairs->crowded[0] ? f->pairs->crowded[0] : a->geom.id;
+        p->count = f->begun;
+        p->crowded[1] = p->crowded[0] ? p->crowded[1] : b->geom.id;
+        p->crowded[0] = p->crowded[0] ? p->crowded[0] : a->geom.id;
+    } else {
+        size = p->count - f->begun;
+        f->spare -= size;
     }
-    f->spare -= f->pairs->count - f->begun;
+    int *all = sprag_scratch_widen(f->scratch, f->size, f->sizes, &f->size_room, 16, sizeof *all);
+    if (all) {
+        f->size = all;
+        f->size[f->sizes++] = size;
+    }
 }
 
 // m, of a ball, or 0.
@@ -447,19 +467,50 @@ static void add_overlap(void *data, int i, int j)
     }
 }
 
+// Leaves out those with the most triangles, until all others have room. false: all others had it.
+static bool leave_out(finder *f, int room)
+{
+    double sum = 0;
+    bool more = false;
+    for (int k = 0; k < f->sizes; k++) {
+        sum += f->size[k];
+    }
+    while (sum > room) {
+        int most = 0;
+        for (int k = 1; k < f->sizes; k++) {
+            most = f->size[k] >= f->size[most] ? k : most;
+        }
+        sum -= f->size[most];
+        more |= f->size[most] <= room;
+        f->size[most] = LEFT_OUT;
+    }
+    return more;
+}
+
 // false: no memory.
 static bool find(finder *f, int count)
 {
     flatten(f, count);
-    const int items = f->geoms.count;
-    f->spare = ODE_MOST_PAIRS * (items > ODE_PAIRS_GEOMS ? items / ODE_PAIRS_GEOMS : 1);
+    const int items = f->geoms.count,
+              room = ODE_MOST_PAIRS * (items > ODE_PAIRS_GEOMS ? items / ODE_PAIRS_GEOMS : 1);
     f->bounds = SPRAG_TAKE_RAW(f->scratch, items, *f->bounds);
     for (int i = 0; i < items && !f->scratch->failed; i++) {
         widen(f, i);
     }
-    return !f->scratch->failed &&
-           sprag_overlaps((const double(*)[6])f->bounds, items, add_overlap, f, f->scratch) &&
-           !f->scratch->failed && !f->failed;
+    do {
+        if (f->again) {
+            f->pairs->crowded[0] = f->pairs->crowded[1] = NULL;
+            f->pairs->count = f->triangles = f->sizes = 0;
+        }
+        f->spare = room;
+        if (f->scratch->failed ||
+            !sprag_overlaps((const double(*)[6])f->bounds, items, add_overlap, f, f->scratch) ||
+            f->scratch->failed || f->failed) {
+            return false;
+        }
+        f->again = !f->again && f->pairs && f->pairs->crowded[0] && leave_out(f, room);
+    } while (f->again);
+    return true;
 }
 
 sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *calls, int count,
