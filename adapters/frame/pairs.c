@@ -169,6 +169,26 @@ static sprag_result find_pairs(step *s, bool again, ode_pairs *pairs)
                                 frame_pair_margin * in->options.epsilon, again, s->scratch, pairs);
 }
 
+// Can the shapes meet, by the ways of their bodies along the gap between them? The search asks that
+// of boxes.
+static bool may_meet(const step *s, const ode_pair *pair)
+{
+    const sprag_shape *shape[2] = {&pair->side[0]->shape, &pair->side[1]->shape};
+    const sprag_pose *pose[2] = {&pair->side[0]->pose, &pair->side[1]->pose};
+    double reach = 0, way[3] = {0, 0, 0};
+    for (int side = 0; side < 2; side++) {
+        const body_state *b = step_mover_of(s, pair->side[side]);
+        if (b) {
+            reach += b->reach + fmin(b->turn, 2) * body_radius(b->id);
+            add_scaled(way, (side ? -1 : 1) * s->a->input.step, b->velocity, 3);
+        }
+    }
+    const sprag_gap_query query = {reach + norm3(way), 0};
+    sprag_gap gap;
+    return sprag_gap_find(shape, pose, &query, NULL, &gap, NULL) == SPRAG_BAD_PROBLEM ||
+           (!gap.beyond && gap.distance <= fmax(0, -dot3(way, gap.normal)) + reach);
+}
+
 bool step_meets_more(step *s)
 {
     const sprag_scratch before = *s->scratch;
@@ -178,7 +198,8 @@ bool step_meets_more(step *s)
     s->failed |= find_pairs(s, true, &pairs) != SPRAG_OK;
     bool more = s->failed;
     for (int i = 0; i < pairs.count && !more; i++) {
-        more = !pairs.pair[i].memory && movers_of(s, &pairs.pair[i], b);
+        const ode_pair *pair = &pairs.pair[i];
+        more = !pair->memory && movers_of(s, pair, b) && may_meet(s, pair);
     }
     sprag_scratch_release(s->scratch, &before);
     return more;
