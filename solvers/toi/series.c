@@ -174,10 +174,6 @@ static double positive_until(const double b[DEGREE + 1], double from, double to)
         }
         return positive_until(right, reached, from + last * (to - from));
     }
-    if (x > 0.5) {
-        split(b, x, left, right);
-        return positive_until(right, reached, to);
-    }
     double middle = from + (to - from) / 2;
     split(b, 0.5, left, right);
     reached = positive_until(left, from, middle);
