@@ -16,10 +16,9 @@
 //     held_rates.c     J' v at the points of contacts that hold
 //     hold.c           rigid contacts that hold
 //     forces.c         f
-//     impact.c         impulses of pairs that bounce
 //     start.c          joint rows at the start and end of a frame; joints that are too far apart
-//     events.c         events, for the caller
-//     guards.c         pairs as guards, and the caller's answers for them
+//     guards.c         pairs as guards, and the caller's answers for them; events
+//     impact.c         impulses of pairs that bounce
 //     flight.c         flight from touch to touch
 //     equations.c      the event-selected system: f, guards, rows of Dh
 //     integrate.c      integration to the next event that ends it
@@ -449,15 +448,6 @@ void compliant_body_field(compliant_run *run, const double *x, int body, const d
 // Change of f where the label of a pair changes; without joints.
 void compliant_jump(void *run, const double *x, const double *label, int guard, double *change);
 
-// ---- events.c
-
-// Counts an event at x and keeps it for the caller.
-void compliant_record_event(compliant_run *run, const double *x, const sprag_ess_event *event);
-// A pair that bounces was hit at a speed (m/s), or has left.
-void compliant_record_impact(compliant_run *run, int guard, double speed, bool made);
-void compliant_record_stop(compliant_run *run, const sprag_ess_event *event);
-void compliant_report_events(compliant_run *run); // to the caller
-
 // ---- guards.c
 
 void compliant_begin_memories(sprag_frame *frame); // once a frame, however often it is tried
@@ -475,6 +465,12 @@ void compliant_set_known_labels(compliant_run *run);
 // done: the integration of the frame came to its end. Sets for how many frames the pairs that
 // overlap skip the integration.
 void compliant_set_implicit_series(compliant_run *run, bool done);
+// Counts an event at x and keeps it for the caller.
+void compliant_record_event(compliant_run *run, const double *x, const sprag_ess_event *event);
+// A pair that bounces was hit at a speed (m/s), or has left.
+void compliant_record_impact(compliant_run *run, int guard, double speed, bool made);
+void compliant_record_stop(compliant_run *run, const sprag_ess_event *event);
+void compliant_report_events(compliant_run *run); // to the caller
 
 // ---- impact.c
 

@@ -499,7 +499,7 @@ static inline __attribute__((always_inline)) void add_rows(sprag_space6 *space, 
     add_stencil(&space->blocks, stencil->node, stencil->block, symmetric, rows, J, turned);
 }
 
-// How many equations from one on are added at once.
+// Number of equations from one on that are added at once.
 static int rows_at(const sprag_row_stencil *at, int left, const double *slope)
 {
     int rows = 1;
