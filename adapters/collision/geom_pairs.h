@@ -13,10 +13,10 @@
 
 // Bounds of the motion of a body within the step; set by ode_motion_fn.
 typedef struct ode_motion {
-    double turn;     // rad, at most
-    double shift[3]; // m, by which its centre goes, evenly, if nothing changes that
-    double slack;    // m, by which it may stray from there, in any direction
-    int mover;       // its number, for the caller
+    double shift[3], turn[3]; // m, rad, by which its centre goes, and it turns, evenly, if nothing
+                              // changes that
+    double slack, swerve;     // m, rad, by which it may stray from there, in any direction
+    int mover;                // its number, for the caller
 } ode_motion;
 
 // false: the body does not move in this step.

@@ -8,6 +8,7 @@
 #include "box.h"
 #include "geometry_cache.h"
 #include "motion.h"
+#include "ode.h"
 #include "tolerances.h"
 
 typedef struct search {
@@ -237,6 +238,31 @@ static void merge(const search *s)
         near->triangle[0] = patch;
         near->count = 1;
     }
+}
+
+double sprag_ode_move_half(ode_geom *shape, const double way[3], const ode_motion *motion)
+{
+    static const sprag_pose own = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    const bool ball = shape->shape.kind == SPRAG_SPHERE,
+               round = shape->shape.kind == SPRAG_CAPSULE || shape->shape.kind == SPRAG_CYLINDER;
+    sprag_motion path = {.pose = shape->pose, .velocity = {way[0], way[1], way[2]}};
+    sprag_carried carried = {.motion = &path};
+    double centre[3], bounds[6], turn[3];
+    if (shape->body) {
+        sprag_ode_read_pose(shape->body, &path.pose);
+        memcpy(path.velocity + 3, motion->turn, sizeof motion->turn);
+    }
+    sprag_pose_local(&shape->pose, path.pose.position, centre);
+    sprag_pose_in(&path.pose, &shape->pose, &carried.mount);
+    mul33_transposed(shape->pose.rotation, path.velocity + 3, turn);
+    sprag_carried_at(&carried, 0.5, &shape->pose);
+    sprag_shape_bounds(&shape->shape, &own, bounds);
+    const double off = ball ? norm3(centre) : hypot(centre[0], centre[1]),
+                 far = ball ? off : sprag_box_farthest(bounds, centre),
+                 about = round ? fabs(turn[2]) : 0,
+                 across = round ? hypot(turn[0], turn[1]) : norm3(turn);
+    return 0.5 * norm3(way) +
+           fmin(0.5 * (about * off + across * far) + motion->swerve * far, 2 * far);
 }
 
 bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, double reach,

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "geom_pairs.h"
 #include "geoms.h"
 #include "scratch.h"
 
@@ -35,6 +36,10 @@ enum { ODE_CUT_MOST = 28 };
 
 // Cuts off what is of a convex polygon (m) outside a plane. Returns its corners that are left.
 int sprag_ode_cut(double (*point)[3], int count, const double origin[3], const double inwards[3]);
+
+// Moves a shape to the middle of its way (m) and of the turn of its body. Returns how far (m) its
+// surface is from there meanwhile: what round shapes turn about their axis does not count.
+double sprag_ode_move_half(ode_geom *shape, const double way[3], const ode_motion *motion);
 
 // Lists the triangles that are not farther (m) from a shape than this. Of balls, these are all; of
 // capsules, cylinders and boxes, a few more: those that are not apart by their boxes along the axes

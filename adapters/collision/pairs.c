@@ -25,8 +25,8 @@ typedef struct item {
     int members;                     // the first, -1: none
     bool is_read; // all of geom is set; before only its id, body, bounds (by ODE) and moves are
     // set with the widened bounds, as geom.moves is:
-    double shift[3]; // m, its way, as ode_motion's
-    double reach;    // m: no point of it strays farther from there, with half the margin
+    ode_motion motion;
+    double reach; // m: no point of it strays farther from its way, with half the margin
 } item;
 
 // The state of one search. Set by the caller of find():
@@ -246,19 +246,19 @@ static void widen(const finder *f, int i)
     ode_geom *geom = &of->geom;
     double *b = f->bounds[i];
     memcpy(b, geom->bounds, 6 * sizeof *b);
-    ode_motion motion = {0};
+    of->motion = (ode_motion){0};
     of->reach = f->margin / 2;
     if (geom->body && f->motion) {
-        geom->moves = f->motion(f->data, geom->body, &motion);
-        geom->mover = motion.mover;
-        of->reach += motion.slack;
-        if (motion.turn > 0) {
+        geom->moves = f->motion(f->data, geom->body, &of->motion);
+        geom->mover = of->motion.mover;
+        of->reach += of->motion.slack;
+        const double turn = norm3(of->motion.turn) + of->motion.swerve;
+        if (turn > 0) {
             const dReal *centre = dBodyGetPosition(geom->body);
-            of->reach += fmin(motion.turn, 2) * sprag_box_farthest(b, centre);
+            of->reach += fmin(turn, 2) * sprag_box_farthest(b, centre);
         }
     }
-    memcpy(of->shift, motion.shift, sizeof of->shift);
-    sprag_box_sweep(b, of->shift, of->reach);
+    sprag_box_sweep(b, of->motion.shift, of->reach);
     if (f->reach) {
         f->reach(f->data, geom->id, b);
     }
@@ -268,7 +268,7 @@ static void widen(const finder *f, int i)
 static void sweep_past(const item *of, const item *past, double box[6])
 {
     double way[3];
-    subtract3(of->shift, past->shift, way);
+    subtract3(of->motion.shift, past->motion.shift, way);
     sprag_box_sweep(box, way, of->reach + past->reach);
 }
 
@@ -356,10 +356,10 @@ static int add_near(mesh_search *m)
     ode_near near;
     double way[3];
     m->other = &other->geom;
-    subtract3(other->shift, mesh->shift, way);
-    add_scaled(middle.pose.position, 0.5, way, 3);
+    subtract3(other->motion.shift, mesh->motion.shift, way);
     const ode_near_mode mode = callback_of(m) ? ODE_NEAR_EACH : ODE_NEAR_MERGED;
-    const double reach = 0.5 * norm3(way) + mesh->reach + other->reach;
+    const double reach = mesh->reach + f->margin / 2 + other->motion.slack +
+                         sprag_ode_move_half(&middle, way, &other->motion);
     f->crowded |= !sprag_ode_triangles_near(&mesh->geom, &middle, reach, mode, f->scratch, &near);
     const bool known = !f->crowded;
     for (int i = 0; i < near.count && !f->crowded; i++) {
@@ -441,7 +441,7 @@ static bool are_apart(const item *a, const item *b)
     const item *plane = dGeomGetClass(a->geom.id) == dPlaneClass ? a : b;
     const item *other = plane == a ? b : a;
     double between[3], box[6];
-    subtract3(other->shift, plane->shift, between);
+    subtract3(other->motion.shift, plane->motion.shift, between);
     memcpy(box, other->geom.bounds, sizeof box);
     if (dGeomGetClass(plane->geom.id) == dPlaneClass) {
         dVector4 p; // normal, distance from the origin

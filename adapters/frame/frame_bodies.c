@@ -49,7 +49,7 @@ static void pull_body(step *s, int i, dBodyID id, int island, const dReal *gravi
     b->reach =
         (frame_stray_speed * norm3(b->start.velocity) + frame_reach_force * acceleration * h) * h +
         frame_reach_margin * a->input.options.epsilon;
-    b->turn = frame_reach_turn * (norm3(b->start.velocity + 3) + spin) * h;
+    b->swerve = (frame_swerve * norm3(b->start.velocity + 3) + spin) * h;
 }
 
 bool body_kick_of_torque(const body_state *b, dReal step, double W[9])
@@ -188,9 +188,11 @@ double body_strayed(const step *s, const body_state *b)
     double kick[3];
     subtract3(b->start.velocity, b->velocity, kick);
     const double strayed = b->mover.strayed + s->a->input.step * norm3(kick);
-    const double turned =
-        fmin(b->mover.turn, 2) - fmin(b->turn, 2); // a point moves by at most the diameter
-    return strayed + (turned > 0 ? turned * body_radius(b->id) : 0);
+    subtract3(b->start.velocity + 3, b->velocity + 3, kick);
+    const double swerved = b->mover.swerved + s->a->input.step * norm3(kick);
+    const double farther =
+        fmin(swerved, 2) - fmin(b->swerve, 2); // a point moves by at most the diameter
+    return strayed + (farther > 0 ? farther * body_radius(b->id) : 0);
 }
 
 void step_restore(const step *s)

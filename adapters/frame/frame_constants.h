@@ -4,10 +4,10 @@
 
 // ---- reach: how far a body may move in the step, which pairs are searched for by
 
-// Shares of the speed, and of the speed that forces add in a step, by which a body may stray from
-// the way that its velocity leads; multiple of its turn. Larger: more pairs are searched; smaller:
-// more steps start again, because a body strayed farther.
-static const double frame_stray_speed = 1.0, frame_reach_force = 2, frame_reach_turn = 1.5;
+// Shares of the speed, of the angular velocity, and of what forces add to them in a step, by which
+// a body may stray from the way that these lead. Larger: more pairs are searched; smaller: more
+// steps start again, because a body strayed farther.
+static const double frame_stray_speed = 1, frame_swerve = 0.5, frame_reach_force = 2;
 
 // Epsilon, added to the reach.
 static const double frame_reach_margin = 10;

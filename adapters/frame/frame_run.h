@@ -23,10 +23,10 @@ typedef struct body_state {
     double acting[6];   // N, N m, weight and forces of the program
     double force[6];    // N, N m, accumulators at the start of the step, which are then emptied
     // by step_pull_bodies and pairs.c:
-    double reach, turn; // m, rad: pairs are searched for as if it strayed no farther from the way
-                        // that its velocity leads, and turned no more
-    bool held;          // it has a joint, or something is right beside it at the start
-    bool kicked;        // what the program pushes or turns, it does at once
+    double reach, swerve; // m, rad: pairs are searched for as if it strayed and swerved no farther
+                          // from the way that its velocity leads
+    bool held;            // it has a joint, or something is right beside it at the start
+    bool kicked;          // what the program pushes or turns, it does at once
     // by group.c and frame_step.c:
     int local;         // index in its group
     double radius;     // m, of its shapes about its centre

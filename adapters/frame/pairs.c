@@ -89,7 +89,8 @@ static bool motion_of(void *data, dBodyID body, ode_motion *motion)
     if (b) {
         scale3(s->a->input.step, b->velocity, motion->shift);
         motion->slack = b->reach;
-        motion->turn = b->turn;
+        scale3(s->a->input.step, b->velocity + 3, motion->turn);
+        motion->swerve = b->swerve;
         motion->mover = (int)(b - s->body);
     }
     return b != NULL;
@@ -179,8 +180,9 @@ static bool may_meet(const step *s, const ode_pair *pair)
     for (int side = 0; side < 2; side++) {
         const body_state *b = step_mover_of(s, pair->side[side]);
         if (b) {
-            reach += b->reach + fmin(b->turn, 2) * body_radius(b->id);
-            add_scaled(way, (side ? -1 : 1) * s->a->input.step, b->velocity, 3);
+            const double h = s->a->input.step, turn = h * norm3(b->velocity + 3) + b->swerve;
+            reach += b->reach + fmin(turn, 2) * body_radius(b->id);
+            add_scaled(way, side ? -h : h, b->velocity, 3);
         }
     }
     const sprag_gap_query query = {reach + norm3(way), 0};

@@ -191,7 +191,7 @@ bool advance_open(advance_run *run)
         memcpy(run->before, frame->body, (size_t)frame->bodies * sizeof *run->before);
     }
     for (int i = 0; i < frame->bodies; i++) {
-        frame->body[i].strayed = frame->body[i].turn = frame->body[i].flown = 0;
+        frame->body[i].strayed = frame->body[i].swerved = frame->body[i].flown = 0;
         frame->body[i].pushed = false;
     }
     set_sides(run);

@@ -59,7 +59,7 @@ static void move_bodies(advance_run *run, double distance, double clock)
         sprag_motion_at(&run->attempt.motion[i], t, &mover->pose);
         sprag_mover_stray(mover, &run->before[i], run->time + distance);
         sprag_mover_stray(mover, &run->before[i], run->time + clock);
-        mover->turn += norm3(run->attempt.motion[i].velocity + 3) * t;
+        sprag_mover_swerve(mover, &run->before[i], run->attempt.motion[i].velocity + 3, t);
         mover->flown += run->attempt.flies[i] ? t : 0;
         mover->pushed |= is_pushed(run, i, t);
         mover->lag = run->middles.counts ? run->middles.next[run->assembly[i]] : mover->lag;

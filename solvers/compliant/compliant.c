@@ -258,7 +258,8 @@ static void set_paths(compliant_run *run, const sprag_mover *before)
         subtract3(b->velocity, before[i].velocity, change);
         b->strayed = h * norm3(change);
         sprag_mover_stray(b, &before[i], h);
-        b->turn = h * fmax(norm3(b->velocity + 3), norm3(before[i].velocity + 3));
+        b->swerved = 0;
+        sprag_mover_swerve(b, &before[i], b->velocity + 3, h);
     }
 }
 

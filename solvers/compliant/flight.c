@@ -78,7 +78,7 @@ bool compliant_fly_alone(sprag_frame *frame, sprag_compliant_stats *stats)
         fly(body, h, &body->pose);
         accelerate(body, h);
         body->strayed = body->mass > 0 ? h * h * norm3(body->force) / body->mass : 0;
-        body->turn = h * norm3(body->velocity + 3);
+        body->swerved = 0; // it turns evenly
         body->flown = h;
     }
     stats->steps++;

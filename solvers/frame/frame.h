@@ -22,7 +22,7 @@ typedef struct sprag_mover {
                 // changed by advance.h
     // by the method, over the frame:
     double strayed; // m, from the way that its velocity at the start leads
-    double turn;    // rad, that it has turned
+    double swerved; // rad, that it has turned off the way of its angular velocity at the start
     double flown;   // s, in which `force` has moved it along a parabola
     bool pushed;    // out of an overlap
 } sprag_mover;

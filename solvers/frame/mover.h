@@ -33,6 +33,17 @@ static inline void sprag_mover_stray(sprag_mover *mover, const sprag_mover *star
     mover->strayed = fmax(mover->strayed, norm3(off));
 }
 
+// Notes how far (rad) the mover turns, at this rate (rad/s) for this time (s), off the way that it
+// would go with its angular velocity at the start: on that way it may be slower.
+static inline void sprag_mover_swerve(sprag_mover *mover, const sprag_mover *start,
+                                      const double rate[3], double time)
+{
+    const double *at = start->velocity + 3, square = dot3(at, at);
+    double off[3] = {rate[0], rate[1], rate[2]};
+    add_scaled(off, square > 0 ? -clamp(dot3(rate, at) / square, 0, 1) : 0, at, 3);
+    mover->swerved += norm3(off) * time;
+}
+
 void sprag_mover_inertia(const sprag_mover *mover, double inertia[9]); // world axes
 
 // inertia: of the mover, world axes.

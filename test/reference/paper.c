@@ -123,7 +123,6 @@ static void move(advance_run *run, double step)
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *body = &run->frame->body[i];
         sprag_motion_at(&run->attempt.motion[i], step, &body->pose);
-        body->turn += norm3(body->velocity + 3) * step;
     }
     advance_move_pairs(run, step);
     run->stats->substeps++;

@@ -179,7 +179,7 @@ START_TEST(unsupported_geoms_are_refused)
     start(&played, 2);
     played.collider[0].shape = (sprag_shape){.kind = SPRAG_SPHERE, .radius = 0.5};
     sprag_mover before = played.body;
-    before.strayed = before.turn = 0;
+    before.strayed = before.swerved = 0;
     ck_assert_int_eq(run(&played, sprag_paper_simulate, 1), SPRAG_BAD_PROBLEM);
     ck_assert_int_eq(memcmp(&before, &played.body, sizeof before), 0);
     end(&played);

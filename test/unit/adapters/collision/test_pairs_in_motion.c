@@ -1,5 +1,6 @@
 // Pairs of geoms that move in the step: by the ways of their bodies relative to each other.
 #include <check.h>
+#include <math.h>
 #include <string.h>
 
 #include "geom_world.h"
@@ -29,7 +30,7 @@ static bool fast(void *data, dBodyID body, ode_motion *motion)
 {
     (void)data;
     motion->slack = norm3(dBodyGetLinearVel(body));
-    motion->turn = norm3(dBodyGetAngularVel(body));
+    memcpy(motion->turn, dBodyGetAngularVel(body), sizeof motion->turn);
     return true;
 }
 
@@ -180,6 +181,51 @@ START_TEST(boxes_on_most_triangles_are_left_to_stock)
 }
 END_TEST
 
+static int found_with_spin(dGeomID geom, double x, double z)
+{
+    dBodySetAngularVel(dGeomGetBody(geom), x, 0, z);
+    find(fast);
+    return pairs.count;
+}
+
+START_TEST(turns_count_as_far_as_they_move_the_surface)
+{
+    static dVector3 vertex[(CELLS + 1) * (CELLS + 1)];
+    static dTriIndex triangle[2 * CELLS * CELLS][3];
+    dTriMeshDataID hills = make_hills(vertex, triangle);
+    dCreateTriMesh(space, hills, NULL, NULL, NULL);
+    dGeomID round[3] = {dCreateSphere(space, 1), dCreateCylinder(space, 1, 2),
+                        dCreateCapsule(space, 1, 2)};
+    dGeomID rod = on_body(dCreateBox(space, 4, 0.1, 0.1), 0, 0, 0.06);
+    for (int i = 0; i < 3; i++) {
+        dGeomDisable(round[i]);
+        on_body(round[i], 0, 0, i == 2 ? 1.97 : 0.97);
+    }
+    bool is_at[CELLS][CELLS] = {{false}};
+    found_with_spin(rod, 0, 1); // it turns by 1 rad: its end comes to (1.08, 1.68)
+    for (int i = 0; i < pairs.count; i++) {
+        const ode_geom *const *side = pairs.pair[i].side;
+        const int cell_of = side[side[0]->named == rod]->triangle / 2;
+        is_at[cell_of % CELLS][cell_of / CELLS] = true;
+    }
+    for (int i = 0; i <= 10; i++) {
+        const int column = (int)floor(1.98 * cos(0.1 * i) / cell) + CELLS / 2;
+        ck_assert(is_at[column][(int)floor(1.98 * sin(0.1 * i) / cell) + CELLS / 2]);
+    }
+    dGeomDisable(rod);
+    for (int i = 0; i < 3; i++) {
+        dGeomEnable(round[i]);
+        const int still = found_with_spin(round[i], 0, 0);
+        ck_assert(still > 0);
+        ck_assert_int_eq(found_with_spin(round[i], 0, M_PI), still);
+        ck_assert(found_with_spin(round[i], 0.5, 0) > 1.2 * still || i == 0);
+        dGeomDisable(round[i]);
+    }
+    dSpaceClean(space);
+    dGeomTriMeshDataDestroy(hills);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pairs in motion");
@@ -187,6 +233,7 @@ int main(void)
         suite, "all", open_world, close_world, {moving_bounds_reach_all_possible_contacts, 1},
         {bodies_that_move_together_are_no_pairs, 1},
         {tilted_planes_are_pairs_of_what_may_reach_them, 1},
-        {triangles_are_sought_along_the_way, 2}, {boxes_on_most_triangles_are_left_to_stock, 3});
+        {triangles_are_sought_along_the_way, 2}, {boxes_on_most_triangles_are_left_to_stock, 3},
+        {turns_count_as_far_as_they_move_the_surface, 1});
     return run_suite(suite);
 }
