@@ -617,6 +617,7 @@ static int usage(FILE *to, int code)
         "  ess price                      cost of method=ess beside dWorldStep, also at equal "
         "error; "
         "1 min\n"
+        "  ess tolerance                  that a looser ess.tolerance costs no more; 4 min\n"
         "  ess share                      steps that method=ess integrates whole; 1 min\n"
         "  ess worlds                     method=ess in ODE worlds against exact answers; 1 min\n"
         "  advance [--full] [PART...]     method=advance against its targets; 5 min; parts:\n"
@@ -705,6 +706,8 @@ int main(int argc, char **argv)
         code = EXIT_SUCCESS;
     } else if (!strcmp(what, "ess") && names == 1 && !strcmp(*name, "price")) {
         bench_ess_price(line);
+    } else if (!strcmp(what, "ess") && names == 1 && !strcmp(*name, "tolerance")) {
+        bench_ess_tolerance(line);
     } else if (!strcmp(what, "ess") && names == 1 && !strcmp(*name, "share")) {
         bench_ess_share(line);
     } else if (!strcmp(what, "ess") && names == 1 && !strcmp(*name, "worlds")) {

@@ -16,6 +16,7 @@ bool bench_ess(line_fn *line);                                  // ess.c; are ta
 bool bench_ess_figure(line_fn *line, const char *name);         // ess_figures.c; is it one?
 bool bench_ess_worlds(line_fn *line);                           // ess_worlds.c; are targets met?
 void bench_ess_price(line_fn *line);                            // ess_price.c
+void bench_ess_tolerance(line_fn *line);                        // likewise
 void bench_ess_share(line_fn *line);                            // ess_share.c
 void bench_derivatives(line_fn *line);                          // derivatives.c
 void bench_threads(line_fn *line);                              // threads.c

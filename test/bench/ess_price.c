@@ -8,9 +8,11 @@
 // steps, and the time that stock would take to the error of ess: beyond its runs, by the order that
 // its error has at the last of them.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bench.h"
+#include "scene.h"
 #include "worlds_ess.h"
 
 static const double STEP = 0.01; // s
@@ -162,16 +164,17 @@ static const struct {
     const char *name;
     open_fn *open;
     double target; // times stock; INFINITY: none
-} scene[] = {{"pendulum", pendulum_open, 10},
-             {"chain of 12", open_chain, 12},
-             {"hinges, 12", open_hinges, 12},
-             {"leg", open_leg, 10},
-             {"heap of 20 at rest", open_heap, 3},
-             {"20 boxes, swinging", open_towers, INFINITY},
-             {"49 balls", open_balls, 3},
-             {"rigid box slides", open_slide, INFINITY},
-             {"20 rigid at rest", open_rest, INFINITY},
-             {"8 rigid fall", open_fall, INFINITY}};
+    bool scatters; // goes another way, or rests in another pose, at each tolerance
+} scene[] = {{"pendulum", pendulum_open, 10, false},
+             {"chain of 12", open_chain, 12, false},
+             {"hinges, 12", open_hinges, 12, false},
+             {"leg", open_leg, 10, false},
+             {"heap of 20 at rest", open_heap, 3, true},
+             {"20 boxes, swinging", open_towers, INFINITY, true},
+             {"49 balls", open_balls, 3, false},
+             {"rigid box slides", open_slide, INFINITY, false},
+             {"20 rigid at rest", open_rest, INFINITY, false},
+             {"8 rigid fall", open_fall, INFINITY, true}};
 enum { SCENES = sizeof scene / sizeof *scene };
 
 static const struct {
@@ -291,6 +294,102 @@ static void bench_equal_error(line_fn *line)
                  wrong, ours, stock, stock / ours);
         }
     }
+}
+
+// ---- by tolerance: who asks for less pays no more
+
+static const double tolerances[] = {1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8};
+// Of what goes another way at each tolerance, the cost is the mean of those near one.
+static const double near[] = {1, 0.9, 0.95, 1.05, 1.1};
+enum { TOLERANCES = sizeof tolerances / sizeof *tolerances, WAYS = sizeof near / sizeof *near };
+
+// A cost and that of the next tighter tolerance: what runs of the same scene differ by.
+static const double NO_MORE = 1.1;
+
+typedef struct tolerance_options {
+    char text[64];
+} tolerance_options;
+
+static tolerance_options with_tolerance(int t, int way)
+{
+    tolerance_options o;
+    snprintf(o.text, sizeof o.text, "method=ess,ess.tolerance=%g", near[way] * tolerances[t]);
+    return o;
+}
+
+// us a step, the least of some runs each, in turn, and of more if they are short.
+static void add_scene_us(open_fn *open, int way, int runs, double *us)
+{
+    double spent = 0, least[TOLERANCES];
+    for (int i = 0; i < runs || (i < 20 && spent < 5e5); i++) {
+        for (int t = 0; t < TOLERANCES; t++) {
+            double once = run_once(open, with_tolerance(t, way).text, STEP, STEPS).us;
+            least[t] = i == 0 ? once : fmin(least[t], once);
+            spent += once * STEPS;
+        }
+    }
+    for (int t = 0; t < TOLERANCES; t++) {
+        us[t] += least[t];
+    }
+}
+
+// us a step in 2 s.
+static double model_us(const sprag_model *model, int t, int way)
+{
+    bench_scene of;
+    double us = 0;
+    const long steps = lround(2 / model->step);
+    bench_open(&of, model, with_tolerance(t, way).text, 20);
+    for (long k = 0; k < steps; k++) {
+        bench_step(&of);
+        us += bench_stepper_us / (double)steps;
+    }
+    sprag_scene_close(&of.scene);
+    return us;
+}
+
+static void judge_tolerances(line_fn *line, const char *name, const double *us, bool judged)
+{
+    double most = 0;
+    line("%s|||%.1f|%.1f|%.1f|%.1f|%.1f|%.1f", name, us[0], us[1], us[2], us[3], us[4], us[5]);
+    for (int t = 0; t + 1 < TOLERANCES; t++) {
+        most = fmax(most, us[t] / us[t + 1]);
+    }
+    if (judged) {
+        bench_at_most(name, most, NO_MORE);
+    }
+}
+
+// Of the crowds the sum is judged: which of their steps reach the limit of work is chance.
+void bench_ess_tolerance(line_fn *line)
+{
+    static const char *const models[] = {"chain", "ragdolls:1", "bowl:20", "dominoes:20",
+                                         "wreck:20"};
+    double us[TOLERANCES], sum[TOLERANCES] = {0};
+    line("tolerance: us a step|||1e-3|1e-4|1e-5|1e-6|1e-7|1e-8");
+    for (int s = 0; s < SCENES; s++) {
+        const int ways = scene[s].scatters ? WAYS : 1;
+        memset(us, 0, sizeof us);
+        for (int way = 0; way < ways; way++) {
+            add_scene_us(scene[s].open, way, WAYS / ways, us);
+        }
+        for (int t = 0; t < TOLERANCES; t++) {
+            us[t] /= ways;
+        }
+        judge_tolerances(line, scene[s].name, us, true);
+    }
+    for (size_t s = 0; s < sizeof models / sizeof *models; s++) {
+        const sprag_model *model = sprag_model_find(models[s]);
+        memset(us, 0, sizeof us);
+        for (int i = 0; i < WAYS * TOLERANCES; i++) {
+            us[i % TOLERANCES] += model_us(model, i % TOLERANCES, i / TOLERANCES) / WAYS;
+        }
+        for (int t = 0; t < TOLERANCES; t++) {
+            sum[t] += s > 0 ? us[t] : 0;
+        }
+        judge_tolerances(line, models[s], us, s == 0);
+    }
+    judge_tolerances(line, "these four", sum, true);
 }
 
 void bench_ess_price(line_fn *line)
