@@ -206,21 +206,6 @@ static void drop_points(advance_run *run, const bool *keeps)
     run->points.count = left;
 }
 
-// Has a body so many that those with one other body may be reduced, or all bodies together?
-static bool are_many(const advance_run *run)
-{
-    int *points = SPRAG_TAKE(run->solving, run->frame->bodies, int), most = 0;
-    for (int i = 0; i < run->points.count && points; i++) {
-        for (int side = 0; side < 2; side++) {
-            const int body = run->near[run->points.point[i].pair].body[side];
-            const int count = body == SPRAG_STATIC ? 0 : ++points[body];
-            most = count > most ? count : most;
-        }
-    }
-    return most > SPRAG_REDUCE_FROM ||
-           run->points.count > SPRAG_REDUCE_OF_BODY * SPRAG_REDUCE_BODIES;
-}
-
 // A few stay of those by the hundred. They do not stand for the others: how many there were
 // depends on how finely the meshes are divided.
 static void drop_many(advance_run *run, bool *keeps)
@@ -277,7 +262,7 @@ void advance_thin_out(advance_run *run)
 {
     bool *keeps = SPRAG_TAKE_RAW(run->solving, run->points.count, bool);
     if (run->points.count > ADVANCE_MANY && keeps) {
-        if (are_many(run)) {
+        if (run->points.count > SPRAG_REDUCE_FROM) {
             drop_many(run, keeps);
         }
         drop_level(run, keeps);
