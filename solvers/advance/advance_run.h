@@ -92,6 +92,7 @@ typedef struct advance_rows {
 // The displacement that takes back overlaps, as a velocity that is added to the motion; by
 // projection.c, unless noted.
 typedef struct advance_push {
+    bool asked;            // by the scan: a pair overlaps, or has less than its gap
     bool acts;             // in this attempt
     double (*velocity)[6]; // m/s, rad/s, bodies
     double deepest;        // m, of the overlaps
@@ -430,11 +431,8 @@ static inline bool advance_spins(const advance_run *run, int body)
 
 // ---- projection.c
 
-// m/s, largest separation speed that an overlap asks for; 0: no pair overlaps.
-double advance_push_speed(const advance_run *run);
-
-// Does a pair overlap, or have less than its gap?
-bool advance_must_push(const advance_run *run);
+// Sets what the contact points ask of the push.
+void advance_find_push(advance_run *run);
 
 // Marks the bodies of clusters with a point that the motion leaves less than the rate that it is to
 // have; the others keep their motion. false: there are none.

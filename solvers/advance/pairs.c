@@ -310,8 +310,7 @@ void advance_scan(advance_run *run, double reach)
     sprag_scratch_reset(run->solving);
     advance_thin_out(run);
     run->points.closed = run->points.count;
-    run->push.speed = advance_push_speed(run);
-    run->push.solved_for = -1;
+    advance_find_push(run);
 }
 
 // m, that the certified gap does not fall below: the level, or half the gap of bodies that fit more

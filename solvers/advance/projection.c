@@ -125,23 +125,15 @@ static double separation_speed(const advance_run *run, const advance_point *poin
     return (run->target - point->gap) / fmax(run->attempt.length, shortest);
 }
 
-double advance_push_speed(const advance_run *run)
+void advance_find_push(advance_run *run)
 {
-    double most = 0;
+    run->push.speed = 0;
+    run->push.asked = false;
     for (int i = 0; i < run->points.count; i++) {
-        most = fmax(most, overlap_speed(run, &run->points.point[i]));
+        run->push.speed = fmax(run->push.speed, overlap_speed(run, &run->points.point[i]));
+        run->push.asked |= separation_speed(run, &run->points.point[i]) > 0;
     }
-    return most;
-}
-
-bool advance_must_push(const advance_run *run)
-{
-    for (int i = 0; i < run->points.count; i++) {
-        if (separation_speed(run, &run->points.point[i]) > 0) {
-            return true;
-        }
-    }
-    return false;
+    run->push.solved_for = -1;
 }
 
 // m/s per N, what a spring that opens a gap yields. Fully stretched it bears a share of the load of

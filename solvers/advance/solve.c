@@ -302,7 +302,7 @@ void advance_solve(advance_run *run, double step)
     if (run->calls->disturb) {
         run->calls->disturb(run->calls->data, run->frame->bodies, run->attempt.velocity);
     }
-    if (advance_must_push(run)) {
+    if (run->push.asked) {
         // The push depends on the points, and hardly on the length of the sub-step. A coarse plan
         // keeps the opening of gaps from speculative contacts by its projection.
         bool projected = advance_is_coarse(run) && !(run->push.speed > 0);
