@@ -219,16 +219,12 @@ sprag_result sprag_advance(sprag_frame *frame, const sprag_advance_options *opti
                            const sprag_frame_calls *calls, sprag_scratch scratch[2],
                            sprag_advance_stats *stats)
 {
-    static const sprag_frame_calls none;
-    sprag_advance_options defaults = sprag_advance_defaults();
-    sprag_advance_stats own = {0};
-    options = options ? options : &defaults;
     advance_run run = {.frame = frame,
                        .options = options,
-                       .calls = calls ? calls : &none,
+                       .calls = calls,
                        .scratch = &scratch[0],
                        .solving = &scratch[1],
-                       .stats = stats ? stats : &own,
+                       .stats = stats,
                        .level = options->epsilon / 50,
                        .target = options->epsilon / 2};
     if (!advance_open(&run)) {

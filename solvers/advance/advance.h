@@ -50,8 +50,7 @@ typedef struct sprag_advance_stats { // add up over frames
 } sprag_advance_stats;
 
 // Moves the bodies through the frame. SPRAG_OK, SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY: then the bodies
-// are where they were. scratch: [0] of the frame, [1] of its solves. options, calls, stats: NULL
-// for defaults, for none.
+// are where they were. scratch: [0] of the frame, [1] of its solves.
 sprag_result sprag_advance(sprag_frame *frame, const sprag_advance_options *options,
                            const sprag_frame_calls *calls, sprag_scratch scratch[2],
                            sprag_advance_stats *stats);

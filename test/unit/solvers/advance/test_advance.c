@@ -512,7 +512,11 @@ START_TEST(nothing_is_a_frame_too)
 {
     sprag_scratch scratch[2] = {{0}};
     sprag_frame frame = {.step = STEP};
-    ck_assert_str_eq(sprag_result_name(sprag_advance(&frame, NULL, NULL, scratch, NULL)), "ok");
+    const sprag_advance_options options = sprag_advance_defaults();
+    const sprag_frame_calls calls = {0};
+    sprag_advance_stats stats = {0};
+    ck_assert_str_eq(sprag_result_name(sprag_advance(&frame, &options, &calls, scratch, &stats)),
+                     "ok");
     sprag_scratch_free(&scratch[0]);
     sprag_scratch_free(&scratch[1]);
 }
