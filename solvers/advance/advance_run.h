@@ -143,7 +143,6 @@ typedef struct advance_load { // of loads.c: what its joints do to a body
     double stiffness[9];      // N m/rad, of its turns: torque against a turn
     double rate, rate_across; // 1/s^2, of this over its inertia; of its distances over its mass
     double most;              // 1/s^2, a bound of the first
-    double across_turn;       // rad/s, of the fastest of these distances
     double swing;             // rad/s, at which rows swing it about a point off its axis
     bool settles;             // of the first body of an assembly: it is held, and hardly moves
 } advance_load;

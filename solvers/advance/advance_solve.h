@@ -94,8 +94,8 @@ void advance_keep_middles(advance_run *run, const advance_problem *p);
 
 // ---- loads.c
 
-// Adds inertia to bodies, and rows to the problem, where a group settles.
-void advance_hold_loads(const advance_run *run, advance_problem *p);
+// Adds inertia to bodies where a group settles.
+void advance_hold_loads(const advance_run *run, const advance_problem *p);
 
 // ---- chords.c
 

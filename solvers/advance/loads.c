@@ -9,8 +9,8 @@
 // no less than h^2 K / c, with the square c of what a sub-step may turn, in the problem of the
 // sub-step alone. A pulls the body towards a share of its own velocity, so that what trembles comes
 // to rest, and adds no energy. Only what joints hold to something that stands still gets it: others
-// may turn as one, which loads of their own must not brake. Geometric stiffness, as in
-// adapters/island/load_stiffness.c, which has the papers.
+// may turn as one, which loads of their own must not brake. The ends of distances take sub-steps at
+// rest, too. Geometric stiffness, as in adapters/island/load_stiffness.c, which has the papers.
 #include <math.h>
 #include <string.h>
 
@@ -71,35 +71,6 @@ static void add_joint(const advance_run *run, advance_load *to, const sprag_row 
     }
 }
 
-static double tension_of(const sprag_row *row)
-{
-    return fmax(0, -row->guess);
-}
-
-// m, of the end of a distance, across it.
-static void lever_of(const sprag_row *row, int side, double lever[3])
-{
-    cross3(row->jacobian[side], row->jacobian[side] + 3, lever);
-}
-
-// rad/s, at which a distance turns.
-static double turn_of(const advance_run *run, const sprag_row *row)
-{
-    double along = 0, apart[3] = {0};
-    for (int side = 0; side < 2; side++) {
-        if (row->body[side] != SPRAG_STATIC) {
-            const double *v = run->frame->body[row->body[side]].velocity;
-            double lever[3], part[3];
-            lever_of(row, side, lever);
-            cross3(v + 3, lever, part);
-            add_scaled(part, 1, v, 3);
-            add_scaled(apart, side ? -1 : 1, part, 3);
-            along += dot6(row->jacobian[side], v);
-        }
-    }
-    return sqrt(fmax(0, dot3(apart, apart) - along * along)) / row->length;
-}
-
 // The bodies at both ends of a distance may go opposite ways, which makes it twice as stiff.
 static void add_distance(const advance_run *run, advance_load *to, const sprag_row *row, int side)
 {
@@ -107,9 +78,8 @@ static void add_distance(const advance_run *run, advance_load *to, const sprag_r
     const int b = row->body[side];
     double turned[3];
     mul33(run->inverse[b], about, turned);
-    to->rate_across +=
-        2 * tension_of(row) / row->length * (1 / run->frame->body[b].mass + dot3(about, turned));
-    to->across_turn = fmax(to->across_turn, turn_of(run, row));
+    to->rate_across += 2 * fmax(0, -row->guess) / row->length *
+                       (1 / run->frame->body[b].mass + dot3(about, turned));
 }
 
 // A has real eigenvalues.
@@ -199,7 +169,7 @@ static double length_of_loads(const advance_run *run)
         const double turn = norm3(run->frame->body[i].velocity + 3);
         const bool settles = run->load[run->assembly[i]].settles;
         least = fmin(least, length_for(load->most, turn, settles));
-        least = fmin(least, length_for(load->rate_across, load->across_turn, settles));
+        least = fmin(least, length_for(load->rate_across, 0, false));
         least = load->swing > 0 ? fmin(least, advance_load_turn / load->swing) : least;
     }
     return least;
@@ -271,63 +241,13 @@ static void add_inertia(const double K[9], double square, sprag_body *body)
     }
 }
 
-// As two rows across the distance.
-static void add_rows_across(const sprag_row *row, double added, advance_problem *p)
-{
-    const double *e = row->jacobian[row->body[0] == SPRAG_STATIC];
-    double across[2][3], lever[3];
-    sprag_any_across(e, across[0]);
-    cross3(e, across[0], across[1]);
-    for (int k = 0; k < 2; k++) {
-        sprag_row *to = &p->row[p->problem.rows++];
-        *to = (sprag_row){.body = {row->body[0], row->body[1]},
-                          .compliance = p->problem.step / added,
-                          .lo = -INFINITY,
-                          .hi = INFINITY};
-        for (int side = 0; side < 2; side++) {
-            double *J = to->jacobian[side];
-            if (row->body[side] != SPRAG_STATIC) {
-                lever_of(row, side, lever);
-                add_scaled(J, side ? -1 : 1, across[k], 3);
-                cross3(lever, J, J + 3);
-                to->bias += advance_kept_turn * dot6(J, p->body[row->body[side]].velocity);
-            }
-        }
-    }
-}
-
-// kg, at which the masses of both ends and what is added are enough for all distances at them.
-static double mass_across(const advance_run *run, const sprag_row *row, double step)
-{
-    const double turn = advance_load_turn * advance_load_turn;
-    const double ratio = run->middles.ratio[advance_body_of_row(run, row)],
-                 square = fmax(1, ratio) * step * step;
-    double most = 0; // square times the rate squared, of the end that needs more
-    bool held = false;
-    for (int side = 0; side < 2; side++) {
-        const int b = row->body[side];
-        if (b != SPRAG_STATIC) {
-            most = fmax(most, square * run->load[b].rate_across);
-            held |= is_held(run, b);
-        }
-    }
-    return held && most > turn ? square * tension_of(row) / row->length * (1 / turn - 1 / most) : 0;
-}
-
-void advance_hold_loads(const advance_run *run, advance_problem *p)
+void advance_hold_loads(const advance_run *run, const advance_problem *p)
 {
     const double step = p->problem.step, turn = advance_load_turn;
     for (int i = 0; i < run->frame->bodies && run->rows.count > 0; i++) {
         const double square = fmax(1, run->middles.ratio[i]) * step * step / (turn * turn);
         if (is_held(run, i) && square * run->load[i].rate > 1 && !advance_spins(run, i)) {
             add_inertia(run->load[i].stiffness, square, &p->body[i]);
-        }
-    }
-    for (int i = 0; i < run->rows.count; i++) {
-        const sprag_row *row = &run->rows.row[i];
-        const double added = row->length > 0 ? mass_across(run, row, step) : 0;
-        if (added > 0) {
-            add_rows_across(row, added, p);
         }
     }
 }

@@ -35,9 +35,6 @@ static bool take_problem(advance_run *run, advance_problem *p)
     for (int i = 0; i < frame->bodies; i++) {
         rows += frame->body[i].capped ? ADVANCE_CAP_ROWS : 0;
     }
-    for (int i = 0; i < run->rows.count; i++) {
-        rows += run->rows.row[i].length > 0 ? 2 : 0;
-    }
     sprag_scratch_reset(run->solving);
     const bool taken = advance_take_problem(run, contacts, rows, p);
     if (taken && run->rows.count) {

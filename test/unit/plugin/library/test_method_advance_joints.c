@@ -401,9 +401,9 @@ START_TEST(what_hangs_at_rest_takes_one_substep)
 }
 END_TEST
 
-// 50 kg hang by distances on two balls of 0.1 kg, one of which is pushed aside. They would swing by
-// 2 to 4 rad in a step.
-START_TEST(distances_under_load_take_one_substep)
+// 50 kg hang by distances on two balls of 0.1 kg, one of which is pushed aside. They swing by 2 to 4
+// rad in a step.
+START_TEST(distances_under_load_take_few_substeps)
 {
     enum { BALLS = 3 };
     static const double length = 0.2, push = 0.1, steps[] = {0.01, 0.0167}; // m, m/s, s
@@ -426,7 +426,7 @@ START_TEST(distances_under_load_take_one_substep)
     for (int frame = 1; frame <= 100; frame++) {
         const dReal *before = (const dVector3){0};
         step(s);
-        ck_assert_int_eq(stats_of(s).substeps - substeps, frame);
+        ck_assert_int_le(stats_of(s).substeps - substeps, 4 * frame);
         for (int i = 0; i < BALLS; i++) {
             const dReal *at = dBodyGetPosition(body[i]);
             ck_assert_double_eq_tol(dCalcPointsDistance3(before, at), length, 1e-4);
@@ -887,7 +887,7 @@ int main(void)
               {fingers_hold_along_a_line, 3}, {arm_rests_at_its_stop, 1},
               {fast_swings_win_nothing, 4}, {heavy_ball_stays_on_its_chain, 3},
               {heavy_ball_stays_on_its_distances, 3}, {what_hangs_at_rest_takes_one_substep, 6},
-              {distances_under_load_take_one_substep, 2}, {swings_under_load_go_on, 2},
+              {distances_under_load_take_few_substeps, 2}, {swings_under_load_go_on, 2},
               {track_stays_together, COUNT(drives)}, {joints_bring_in_what_is_theirs, 4},
               {swings_do_not_brake_what_slides_beside, 1}, {pendulum_keeps_swinging, 1},
               {joint_feedback_is_the_load, 1}, {impacts_are_in_the_feedback, 1},
