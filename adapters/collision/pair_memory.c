@@ -17,16 +17,6 @@ void sprag_ode_pair_memories_undo(ode_geometry *g)
     g->last = now;
 }
 
-// The search before becomes the last one. false: no memory.
-static bool begin(ode_geometry *g, int pairs)
-{
-    sprag_ode_geometry_count_search(g);
-    sprag_ode_pair_memories_undo(g);
-    g->now.size = sizeof(sprag_pair_memory);
-    sprag_ode_set_clear(&g->now);
-    return sprag_ode_set_make_room(&g->now, pairs);
-}
-
 static void swap_sides(ode_pair *pair)
 {
     const ode_geom *first = pair->side[0];
@@ -67,7 +57,11 @@ static sprag_pair_memory *memory_of(ode_geometry *g, ode_pair *pair)
 
 bool sprag_ode_pair_memories(ode_geometry *g, ode_pairs *pairs)
 {
-    bool enough = begin(g, pairs->count);
+    sprag_ode_geometry_count_search(g);
+    sprag_ode_pair_memories_undo(g); // the search before becomes the last one
+    g->now.size = sizeof(sprag_pair_memory);
+    sprag_ode_set_clear(&g->now);
+    bool enough = sprag_ode_set_make_room(&g->now, pairs->count);
     for (int i = 0; i < pairs->count && enough; i++) {
         pairs->pair[i].memory = memory_of(g, &pairs->pair[i]);
         enough = pairs->pair[i].memory;

@@ -271,14 +271,9 @@ static inline bool advance_event_work_is_spent(const advance_run *run)
 }
 
 // Would so much more work exceed what the frame may take in all? Its bodies then stand still.
-static inline bool advance_is_spent_by(const advance_run *run, double work)
+static inline bool advance_is_spent(const advance_run *run, double work)
 {
     return run->work_left - work < -ADVANCE_EXTRA_WORK * run->work_given;
-}
-
-static inline bool advance_is_spent(const advance_run *run)
-{
-    return advance_is_spent_by(run, 0);
 }
 
 // Is the error bounded (advance.error)? Then sub-steps are solved exactly.

@@ -28,19 +28,6 @@ static void hold_on_chord(const advance_problem *p, sprag_row *row, int side)
     }
 }
 
-static void find_touching(advance_run *run, const advance_problem *p)
-{
-    memset(run->attempt.chords, 0, (size_t)run->frame->bodies * sizeof *run->attempt.chords);
-    for (int i = 0; i < p->problem.contacts && run->rows.count > 0; i++) {
-        for (int side = 0; side < 2; side++) {
-            const int b = p->contact[i].body[side];
-            if (b != SPRAG_STATIC) {
-                run->attempt.chords[run->assembly[b]].kept = true;
-            }
-        }
-    }
-}
-
 // May the row go on chords? What touches a kinematic body does not count: no force changes how it
 // goes.
 static bool is_free(const advance_run *run, const sprag_row *row)
@@ -70,7 +57,15 @@ static void set_chords(const advance_run *run, const advance_problem *p)
 
 void advance_hold_on_chords(advance_run *run, const advance_problem *p)
 {
-    find_touching(run, p);
+    memset(run->attempt.chords, 0, (size_t)run->frame->bodies * sizeof *run->attempt.chords);
+    for (int i = 0; i < p->problem.contacts && run->rows.count > 0; i++) {
+        for (int side = 0; side < 2; side++) {
+            const int b = p->contact[i].body[side];
+            if (b != SPRAG_STATIC) {
+                run->attempt.chords[run->assembly[b]].kept = true;
+            }
+        }
+    }
     set_chords(run, p);
 }
 

@@ -30,7 +30,7 @@ static void project(advance_run *run, bool as_solved, bool *again)
         advance_certify(run, run->attempt.length, round == 0 ? NULL : moved, NULL);
         bool falls_short = as_solved && advance_find_short(run, moved);
         bool apart = run->attempt.safe >= run->attempt.length && !falls_short;
-        if (apart || advance_is_spent(run) || run->result != SPRAG_OK ||
+        if (apart || advance_is_spent(run, 0) || run->result != SPRAG_OK ||
             !(advance_meet_blocking(run, run->attempt.length, INFINITY) || falls_short)) {
             break;
         }

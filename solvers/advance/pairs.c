@@ -345,7 +345,7 @@ static void certify_pair(advance_run *run, int pair, double horizon)
         return;
     }
     advance_spend(run, ADVANCE_CERTIFICATE_WORK);
-    if (advance_is_spent(run)) { // it stands
+    if (advance_is_spent(run, 0)) { // it stands
         near->certificate.time = most > 0 ? 0 : INFINITY;
         return;
     }

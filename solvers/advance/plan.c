@@ -4,18 +4,12 @@
 
 #include "advance_run.h"
 
-// m, up to which a pair that blocks becomes a speculative contact.
-static double band_of(const advance_run *run)
-{
-    return ADVANCE_BAND * run->options->epsilon;
-}
-
-// An event: a pair blocks from higher than the band.
+// An event: a pair blocks from higher than the band, in which it becomes a speculative contact.
 static bool is_event(const advance_run *run, int pair)
 {
     const advance_near *near = &run->near[pair];
-    return near->certificate.height > band_of(run) && near->certificate.side >= 0 &&
-           (!near->closed || advance_blocks_elsewhere(run, pair));
+    return near->certificate.height > ADVANCE_BAND * run->options->epsilon &&
+           near->certificate.side >= 0 && (!near->closed || advance_blocks_elsewhere(run, pair));
 }
 
 // s, from the start of the sub-step, of the first event that ends it.
@@ -49,6 +43,7 @@ void advance_stop_at_limit(advance_run *run)
 // grows.
 static void attempt(advance_run *run, double length, double horizon)
 {
+    const double band = ADVANCE_BAND * run->options->epsilon;
     double before = 0;
     advance_begin_attempt(run, length);
     for (int pass = 0, since = 0; pass < ADVANCE_PASSES && since < ADVANCE_PATIENCE;
@@ -57,7 +52,7 @@ static void attempt(advance_run *run, double length, double horizon)
         advance_certify(run, horizon, NULL, is_event);
         if (run->attempt.safe >= length || run->attempt.failed || run->result != SPRAG_OK ||
             advance_event_work_is_spent(run) ||
-            !advance_meet_blocking(run, first_event(run), band_of(run))) {
+            !advance_meet_blocking(run, first_event(run), band)) {
             break;
         }
         if (run->attempt.safe > advance_progress * before) {
