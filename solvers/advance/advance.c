@@ -44,6 +44,7 @@ static void take_scratch(advance_run *run)
     run->middles.next = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
     run->middles.ratio = SPRAG_TAKE(scratch, frame->bodies, double);
     run->work.moved = SPRAG_TAKE(scratch, frame->bodies, bool);
+    run->control.half = SPRAG_TAKE_RAW(scratch, frame->bodies, *run->control.half);
     run->energy.leader = SPRAG_TAKE(scratch, frame->bodies, int);
     run->energy.before = SPRAG_TAKE(scratch, frame->bodies, double);
     run->energy.cluster = SPRAG_TAKE(scratch, frame->bodies, *run->energy.cluster);
@@ -181,7 +182,7 @@ bool advance_open(advance_run *run)
     if (stats->frames == 0) {
         stats->least_step = stats->least_gap = INFINITY;
     }
-    run->left = frame->step;
+    run->left = run->control.suggested = frame->step;
     run->attempt.blocking = -1;
     take_scratch(run);
     if (!advance_has_memory(run)) {
@@ -198,9 +199,6 @@ bool advance_open(advance_run *run)
     set_pairs(run);
     set_speeds(run);
     set_work(run);
-    if (advance_is_controlled(run)) {
-        advance_take_control(run);
-    }
     return true;
 }
 

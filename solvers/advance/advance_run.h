@@ -175,7 +175,6 @@ typedef struct advance_energy { // of energy.c
 
 typedef struct advance_control { // of error.c
     double (*half)[6];           // m/s, rad/s, bodies: of half the sub-step
-    double *radius;              // m, bodies, of their shapes
     double suggested;            // s, length of the next sub-step
 } advance_control;
 
@@ -337,8 +336,6 @@ void advance_stall(advance_run *run, double time, int pair);
 void advance_compare_contacts(advance_run *run);
 
 // ---- error.c
-
-void advance_take_control(advance_run *run);
 
 // s: the longest sub-step whose error is small enough.
 double advance_choose_length(advance_run *run);

@@ -11,21 +11,6 @@
 #include "advance_run.h"
 #include "linalg.h"
 
-void advance_take_control(advance_run *run)
-{
-    const sprag_frame *frame = run->frame;
-    advance_control *control = &run->control;
-    control->half = SPRAG_TAKE(run->scratch, frame->bodies, *control->half);
-    control->radius = SPRAG_TAKE(run->scratch, frame->bodies, double);
-    control->suggested = frame->step;
-    for (int i = 0; i < frame->colliders && advance_has_memory(run); i++) {
-        const int body = frame->collider[i].body;
-        if (body != SPRAG_STATIC && isfinite(run->side[i].radius)) {
-            control->radius[body] = fmax(control->radius[body], run->side[i].radius);
-        }
-    }
-}
-
 // m/s, rad/s, of the motion, but for the push.
 static void velocity_of(const advance_run *run, int body, double v[6])
 {
@@ -46,9 +31,15 @@ static double find_error(advance_run *run, double length)
     advance_solve(run, length);
     for (int i = 0; i < run->frame->bodies; i++) {
         velocity_of(run, i, v);
-        add_scaled(v, -1, half[i], 6);
-        double change = norm3(v) + run->control.radius[i] * norm3(v + 3);
-        most = run->attempt.flies[i] ? most : fmax(most, change);
+        add_scaled(half[i], -1, v, 6);
+        most = run->attempt.flies[i] ? most : fmax(most, norm3(half[i]));
+    }
+    for (int i = 0; i < run->frame->colliders; i++) {
+        const int body = run->frame->collider[i].body;
+        const double radius = run->side[i].radius;
+        if (body != SPRAG_STATIC && !run->attempt.flies[body] && isfinite(radius)) {
+            most = fmax(most, norm3(half[body]) + radius * norm3(half[body] + 3));
+        }
     }
     return length * most;
 }
