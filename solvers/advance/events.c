@@ -25,12 +25,6 @@ void advance_stall(advance_run *run, double time, int pair)
     advance_report(run, SPRAG_STALLED, 0, pair, NULL, NULL, 0);
 }
 
-// m/s; slower slip counts as sticking.
-static double stiction_speed(const advance_run *run)
-{
-    return fmax(1e-6, 2 * run->stats->solve.stiction);
-}
-
 // s, from the start of the sub-step, at which a slip that ends within it does so: full friction
 // would have ended it before the end, by the share of it that was used.
 static double slip_duration(const advance_run *run, const advance_point *point)
@@ -73,7 +67,8 @@ static void compare_pair(advance_run *run, int first, int end, int *at)
         advance_report(run, SPRAG_CONTACT_LOST, 0, lost, gap->point[0], gap->normal, 0);
     }
     if (best) {
-        bool slips = best->slip[1] > stiction_speed(run);
+        const double slow = fmax(1e-6, 2 * run->stats->solve.stiction); // m/s: sticks
+        bool slips = best->slip[1] > slow;
         if (was && slips != slipped && best->normal_force > 0) {
             advance_report(run, slips ? SPRAG_SLIP_BEGINS : SPRAG_SLIP_ENDS,
                            slips ? 0 : slip_duration(run, best), best->pair, best->at[0],

@@ -56,14 +56,6 @@ bool advance_bounces(const advance_run *run, const advance_problem *p)
     return any;
 }
 
-static bool take(impact *m)
-{
-    const sprag_problem *problem = &m->p->problem;
-    m->of = SPRAG_TAKE(m->run->solving, problem->contacts, int);
-    m->least = SPRAG_TAKE(m->run->solving, problem->rows, double);
-    return advance_take_rates(m->run, problem->contacts, &m->round);
-}
-
 // A contact bounces if it approaches faster than forces make bodies at rest approach within the
 // shortest sub-step. An overlap that is deeper than this approach explains is older, and does not.
 static void add_point(impact *m, const advance_point *point, int i)
@@ -240,7 +232,9 @@ void advance_impact(advance_run *run, advance_problem *p, bool bounces)
     }
     p->impact.row_force = SPRAG_TAKE(run->solving, p->problem.rows, double);
     p->impact.given_force = SPRAG_TAKE(run->solving, run->frame->contacts, *p->impact.given_force);
-    if (!take(&m)) {
+    m.of = SPRAG_TAKE(run->solving, p->problem.contacts, int);
+    m.least = SPRAG_TAKE(run->solving, p->problem.rows, double);
+    if (!advance_take_rates(run, p->problem.contacts, &m.round)) {
         return;
     }
     set_least(&m);
