@@ -157,8 +157,7 @@ static bool overlaps_after(flyer *const f[2], double touch, double step)
 static void set_touch(ode_touch *to, flyer *const f[2], double t, const double normal[3],
                       double distance, const double point[2][3])
 {
-    double size = smaller(f[0]->size, f[1]->size);
-    to->left = distance < -touching && distance > -sunk * size ? distance + sunk * size : distance;
+    to->left = distance;
     memcpy(to->normal, normal, sizeof to->normal);
     for (int side = 0; side < 2; side++) {
         const double *v = f[side]->motion.velocity;
@@ -301,13 +300,18 @@ static bool put_touch(question *q)
 }
 
 // Puts the contacts of the step's end. Where the bodies go on as they do, these have no force,
-// unless the geoms overlap then by more than contacts at rest do.
+// unless the geoms overlap then by more than contacts at rest do: however little a ball is sunk, it
+// has no contact with the edge of the next flush box.
 static void put_near(question *q)
 {
     const double near = near_way * q->reach;
     sprag_gap gap;
     sprag_manifold manifold;
     if (gap_at(q->flyer, q->step, near, near, &gap, &manifold)) {
+        for (int i = 0; i < manifold.count; i++) {
+            double *distance = &manifold.gap[i];
+            *distance += *distance < 0 && *distance > -sunk * q->size ? sunk * q->size : 0;
+        }
         put_points(q, q->step, gap.normal, &manifold);
     }
 }
