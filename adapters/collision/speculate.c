@@ -391,13 +391,34 @@ static bool turns(double size, double turn)
     return 2 * turn > ode_passing * size;
 }
 
+// m, by which a solve has changed the way of geoms to one another, if one is a mesh: what one of its
+// triangles turns aside may pass the next, with which it has no contact.
+static double turned_aside(const dGeomID geom[2], const double *const velocity[2], double step)
+{
+    double change[3] = {0};
+    bool is_mesh = false;
+    for (int k = 0; k < 2; k++) {
+        const int class = dGeomGetClass(geom[k]);
+        is_mesh |= class == dTriMeshClass || class == dHeightfieldClass;
+    }
+    for (int k = 0; k < 2 && is_mesh; k++) {
+        double before[6];
+        if (velocity[k]) {
+            sprag_ode_read_velocity(dGeomGetBody(geom[k]), before);
+            add_scaled(change, k ? step : -step, velocity[k], 3);
+            add_scaled(change, k ? -step : step, before, 3);
+        }
+    }
+    return norm3(change);
+}
+
 // Can geoms with these bounding boxes pass?
-static bool may_pass(const flight f[2])
+static bool may_pass(const flight f[2], double aside)
 {
     double side[2][2];
     sprag_box_sides(f[0].box, side[0]);
     sprag_box_sides(f[1].box, side[1]);
-    return turns(smaller(side[0][0], side[1][0]) / 2, f[0].turn + f[1].turn);
+    return turns(smaller(side[0][0], side[1][0]) / 2, f[0].turn + f[1].turn + aside);
 }
 
 bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
@@ -409,14 +430,15 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
     bool found = false;
     flight box[2];
     const double reach = set_flights(box, geom, velocity, step);
+    const double aside = turned_aside(geom, velocity, step);
     ode_pairs pairs;
-    if (!may_pass(box) || !(reach < INFINITY) ||
+    if (!may_pass(box, aside) || !(reach < INFINITY) ||
         sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * reach, scratch, &pairs)) {
         return false;
     }
     for (int i = 0; i < pairs.count && own > 0 && !found; i++) {
         flyer of[2], *const f[2] = {&of[0], &of[1]};
-        double turned = 0, t;
+        double turned = aside, t;
         sprag_gap gap;
         for (int k = 0; k < 2; k++) {
             set_flyer(f[k], pairs.pair[i].side[k], velocity[k]);

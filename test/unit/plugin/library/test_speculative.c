@@ -596,6 +596,29 @@ START_TEST(flat_ground_has_no_bumps)
 }
 END_TEST
 
+// A marble that one flank of a valley turns aside meets the other flank in the same step.
+START_TEST(marbles_stay_in_a_valley)
+{
+    static const dReal vertex[][3] = {{-3, -1, 3}, {-3, 1, 3}, {0, -1, 0},
+                                      {0, 1, 0},   {3, -1, 3}, {3, 1, 3}};
+    static const dTriIndex index[][3] = {{0, 2, 1}, {1, 2, 3}, {2, 4, 3}, {3, 4, 5}};
+    const double speed = 10 + 10 * _i, radius = 0.02; // m/s, m
+    scene s = open_scene(speculative, 0);
+    dTriMeshDataID data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildDouble(data, vertex, sizeof *vertex, 6, index, 12, sizeof *index);
+    dCreateTriMesh(s.space, data, NULL, NULL, NULL);
+    dBodyID ball = add_ball(&s, radius, -0.05 - 0.02 * (_i % 3), 0.1, 0.4);
+    dBodySetLinearVel(ball, 0, 0, -speed);
+    for (int i = 0; i < 20; i++) {
+        step(&s, 0.01);
+        const dReal *at = dBodyGetPosition(ball);
+        ck_assert_double_gt((at[2] - fabs(at[0])) * M_SQRT1_2, 0.5 * radius);
+    }
+    close_scene(&s);
+    dGeomTriMeshDataDestroy(data);
+}
+END_TEST
+
 // But it meets a step up, however small it is beside the way that it sinks, and the foot of a body
 // that is a ball and a box stands on the ground.
 START_TEST(steps_up_are_met)
@@ -842,5 +865,6 @@ int main(void)
         {all_pairs_of_ode_are_offered, 8});
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, flat_ground_has_no_bumps, FLUSH, MESH + 1);
+    tcase_add_loop_test(tests, marbles_stay_in_a_valley, 0, 9);
     return run_suite(suite);
 }
