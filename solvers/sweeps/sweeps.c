@@ -486,7 +486,7 @@ static void write_solution(sweeps *s, sprag_solution *solution)
 
 // ---- sweeps
 
-// Stagnation: at 16, 32, 64 ... sweeps a small residual that has not halved since half as many ends
+// Stagnation: at 32, 64 ... sweeps a small residual that has not halved since half as many ends
 // the solve. One ball that still turns in its pocket would take hundreds of sweeps.
 static bool stagnates(int it, double residual, double halfway)
 {

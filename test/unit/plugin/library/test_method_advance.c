@@ -332,42 +332,7 @@ START_TEST(wedged_bodies_sleep)
 }
 END_TEST
 
-// A house of cards, as in ODE's demo_cards: pairs that lean on one another, others that lie on
-// them.
 enum { LEVELS = 8, CARDS = (3 * LEVELS * LEVELS + LEVELS) / 2 };
-
-static dBodyID add_card(scene *s, double y, double z, double angle)
-{
-    static const double side[3] = {0.5, 0.02, 1}; // m
-    dMass mass;
-    dMatrix3 R;
-    dGeomID geom = dCreateBox(s->space, side[0], side[1], side[2]);
-    dBodyID body = dBodyCreate(s->world);
-    dMassSetBox(&mass, 1, side[0], side[1], side[2]);
-    dBodySetMass(body, &mass);
-    dGeomSetBody(geom, body);
-    dBodySetPosition(body, 0, y, z);
-    dRFromAxisAndAngle(R, 1, 0, 0, angle * M_PI / 180);
-    dBodySetRotation(body, R);
-    return body;
-}
-
-static void add_house(scene *s, dBodyID *card)
-{
-    static const double angle = 20, gap = 0.05; // degrees, m
-    double rise = cos(angle * M_PI / 180) + gap, pitch = sin(angle * M_PI / 180) + gap;
-    for (int level = 0; level < LEVELS; level++) {
-        int pairs = LEVELS - level;
-        double z = (level + 0.5) * rise;
-        for (int i = 0; i < 2 * pairs; i++) {
-            *card++ = add_card(s, (i - pairs) * pitch, z, i % 2 ? angle : -angle);
-        }
-        for (int i = 0; i < pairs - 1; i++) {
-            double y = (2 * i - (pairs - 1 - (1 - pitch) / 2)) * pitch;
-            *card++ = add_card(s, y, z + rise / 2, 91);
-        }
-    }
-}
 
 static double mean_height(dBodyID *card)
 {
@@ -388,7 +353,7 @@ START_TEST(house_of_cards_stands)
     dWorldSetGravity(s->world, 0, 0, -0.5);
     s->surface.mu = 5;
     add_floor(s);
-    add_house(s, card);
+    add_house(s->world, s->space, LEVELS, card);
     double first = mean_height(card), fallen[2];
     run(s, 1200);
     fallen[0] = first - mean_height(card);
