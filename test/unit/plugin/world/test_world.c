@@ -497,7 +497,8 @@ static double housner(double a)
 }
 
 // A tower of cubes that leans on one edge of its foot and is let go rocks as one block does: an
-// impact takes Housner's share, and no step wins energy.
+// impact takes Housner's share, and no step wins energy. Each cube is a little narrower than the
+// one below, so that the foot lands first: of equal ones rounding decides, and others leave 3 %.
 START_TEST(towers_rock_as_one_block)
 {
     static const int sizes[] = {3, 5};
@@ -506,7 +507,6 @@ START_TEST(towers_rock_as_one_block)
     const double h = 0.0005, side = 0.3, a = atan(1.0 / n);
     const double rate = sqrt(3 * 9.81 / (2 * side * hypot(1, n))); // 1/s, that it falls with
     const double rest = n * 9.81 * n * side / 2;
-    double left = 0; // in the mean: which cube lands first is decided by rounding
     for (int k = 0; k < LEANS; k++) {
         const double lean = 0.02 + 0.005 * k, landing = acosh(1 / (1 - lean / a)) / rate;
         wall w = open_wall();
@@ -514,7 +514,7 @@ START_TEST(towers_rock_as_one_block)
         dRFromAxisAndAngle(R, 0, 1, 0, lean);
         for (int i = 0; i < n; i++) {
             const double x = -side / 2, z = (i + 0.5) * side;
-            add_block(&w, 1, (const dVector3){side, side, side},
+            add_block(&w, 1, (const dVector3){side * (1 - 1e-4 * i), side, side},
                       x * cos(lean) + z * sin(lean) + side / 2, z * cos(lean) - x * sin(lean));
             dBodySetRotation(w.body[i], R);
         }
@@ -524,10 +524,10 @@ START_TEST(towers_rock_as_one_block)
             step_wall(&w, dWorldStep, h);
             ck_assert_double_lt(energy_of_wall(&w, h) - rest, 1.001 * first);
         }
-        left += (energy_of_wall(&w, h) - rest) / first / LEANS;
+        const double left = (energy_of_wall(&w, h) - rest) / first;
+        ck_assert_double_eq_tol(left, housner(a) * housner(a), 0.01);
         close_wall(&w);
     }
-    ck_assert_double_eq_tol(left, housner(a) * housner(a), 0.015);
 }
 END_TEST
 
