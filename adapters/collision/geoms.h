@@ -78,8 +78,8 @@ bool sprag_ode_triangles_in(const ode_geom *mesh, const double bounds[6], double
 // seconds, for sheets of 5000 triangles on each other and large geoms on fine heightfields.
 enum { ODE_MOST_TRIANGLES = 40000 };
 
-// Pairs with triangles in a search of up to so many geoms; of more, likewise more. Geoms that have
-// more, or come after them, are left to stock. Each pair takes some microseconds a step. More:
+// Pairs with triangles in a search of up to so many geoms; of more, likewise more. Where there are
+// more, the geoms with the most are left to stock. Each pair takes some microseconds a step. More:
 // steps of seconds, where fine meshes are fast; fewer: more meshes that only stock keeps apart.
 // Fewer geoms: 30 bodies of three geoms have twice as many pairs, and steps of 0.3 s.
 enum { ODE_MOST_PAIRS = 10000, ODE_PAIRS_GEOMS = 60 };
