@@ -453,6 +453,7 @@ sprag_result compliant_fly_on(compliant_run *run, sprag_ess_stats *stats)
         last = fly_to_touch(run, &stats->stop_guard);
     }
     end_flight(run);
+    run->flight.begun = last != TOUCHED_TO_STAY; // else touches beside may not be known
     stats->stop = last == TOUCHED_WITH_OTHERS ? SPRAG_ESS_LAST_EVENT : stats->stop;
     return last == TOUCHED_TO_STAY ? SPRAG_OK : SPRAG_NOT_CONVERGED;
 }
