@@ -270,9 +270,7 @@ static void set_gaps(compliant_run *run)
     for (int g = 0; g < run->guards.pairs; g++) {
         compliant_contact contact;
         sprag_pair *pair = compliant_pair(run, g);
-        if (pair->memory) {
-            pair->memory->gap = run->guards.memory[g];
-        }
+        pair->memory->gap = run->guards.memory[g];
         pair->gap = compliant_gap_bound(run, g);
         if (pair->gap > touch) {
             continue;
@@ -281,7 +279,7 @@ static void set_gaps(compliant_run *run)
                               &contact);
         pair->gap = contact.gap.distance;
         if (contact.gap.distance < (compliant_is_rigid(run, g) ? touch : 0)) {
-            if (pair->memory && !compliant_flies(run, g)) {
+            if (!compliant_flies(run, g)) {
                 pair->memory->compliant.end_points = contact.count;
             }
             run->stats->penetration = fmax(run->stats->penetration, -contact.gap.distance);

@@ -40,9 +40,8 @@ bool compliant_allocate_guards(compliant_run *run)
 void compliant_begin_memories(sprag_frame *frame)
 {
     for (int i = 0; i < frame->pairs; i++) {
-        sprag_pair_memory *memory = frame->pair[i].memory;
-        sprag_compliant_memory *of = memory ? &memory->compliant : NULL;
-        if (of && of->frame != frame->number) {
+        sprag_compliant_memory *of = &frame->pair[i].memory->compliant;
+        if (of->frame != frame->number) {
             of->start_points = of->frame + 1 == frame->number ? of->end_points : -1;
             of->end_points = 0;
             of->implicit_frames -= of->implicit_frames > 0;
@@ -60,13 +59,12 @@ void compliant_set_implicit_series(compliant_run *run, bool done)
     const double touch = compliant_touch_distance(run);
     const bool by_held = !(run->hold_work > 0) || run->held.lost > 0;
     for (int g = 0; g < run->guards.pairs; g++) {
-        sprag_pair_memory *memory = compliant_pair(run, g)->memory;
+        sprag_compliant_memory *of = &compliant_pair(run, g)->memory->compliant;
         bool touches = run->guards.label[g] != 0 && compliant_acts(&run->guards.law[g]);
         touches |= compliant_is_rigid(run, g) && run->guards.gap[g] <= touch;
-        if (!memory || !touches) {
+        if (!touches) {
             continue;
         }
-        sprag_compliant_memory *of = &memory->compliant;
         of->ended_early = done ? 0 : of->ended_early + 1;
         if (!done && by_held && of->ended_early <= COMPLIANT_TRIES) {
             continue;
@@ -83,13 +81,12 @@ void compliant_set_implicit_series(compliant_run *run, bool done)
 bool compliant_is_deep(compliant_run *run, int guard)
 {
     const compliant_law *law = &run->guards.law[guard];
-    sprag_pair_memory *memory = compliant_pair(run, guard)->memory;
+    sprag_compliant_memory *of = &compliant_pair(run, guard)->memory->compliant;
     compliant_contact contact;
-    sprag_compliant_memory *of = memory ? &memory->compliant : NULL;
-    if (of && run->guards.gap[guard] > 0) {
+    if (run->guards.gap[guard] > 0) {
         of->too_deep = false;
     }
-    if (!of || run->guards.gap[guard] > 0 || !compliant_acts(law) || law->hunt_crossley ||
+    if (run->guards.gap[guard] > 0 || !compliant_acts(law) || law->hunt_crossley ||
         (of->start_points > 0 && !of->too_deep)) {
         return false;
     }
@@ -132,12 +129,11 @@ static bool is_candidate(const sprag_frame *frame, int pair)
 // Makes a pair guard g, until the next one takes its place.
 static void set_pair(compliant_run *run, int g, int pair)
 {
-    const sprag_pair_memory *memory = run->frame->pair[pair].memory;
     run->guards.pair[g] = pair;
     const bool follows = g > 0 && sprag_pairs_of_mesh(run->frame, run->guards.pair[g - 1], pair);
     run->guards.first_of_mesh[g] = follows ? run->guards.first_of_mesh[g - 1] : g;
     run->guards.cost[g] = compliant_cost(run, g);
-    run->guards.memory[g] = memory ? memory->gap : (sprag_gap_memory){.count = 0};
+    run->guards.memory[g] = run->frame->pair[pair].memory->gap;
 }
 
 // Pairs that are known from earlier frames: when one overlaps and is for the implicit step, and
@@ -160,9 +156,8 @@ bool compliant_starts_implicit(compliant_run *run, sprag_compliant_reason *reaso
         run->law_for_test = true;
         compliant_set_law(run, 0, false);
         run->law_for_test = false;
-        const sprag_pair_memory *memory = frame->pair[i].memory;
         bool implicit = law->status == COMPLIANT_IMPLICIT;
-        bool in_series = memory && memory->compliant.implicit_frames > 0;
+        bool in_series = frame->pair[i].memory->compliant.implicit_frames > 0;
         if (implicit || in_series) {
             compliant_contact contact;
             compliant_find_contact(run, run->state.x, 0, COMPLIANT_GAP, &contact);
@@ -199,10 +194,9 @@ static void add_guard(compliant_run *run, int pair)
     if (unknown && touches && !ask_caller(run, g, guards->gap[g])) {
         return;
     }
-    const sprag_pair_memory *memory = of->memory;
     bool bounces = compliant_bounces(&of->surface),
          needs_speed = compliant_needs_speed(&of->surface);
-    bool rested = memory && memory->compliant.start_points > 0;
+    bool rested = of->memory->compliant.start_points > 0;
     if (!touches && (unknown || needs_speed)) {
         guards->law[g] = (compliant_law){.status = COMPLIANT_UNKNOWN};
     } else {

@@ -93,7 +93,7 @@ static bool moves(const solve *s, const sprag_contact *c, const double *u)
 static void recall(const sprag_pair_memory *memory, sprag_contact *contact)
 {
     double least = INFINITY;
-    for (int i = 0; memory && i < memory->count; i++) {
+    for (int i = 0; i < memory->count; i++) {
         double apart[3];
         subtract3(memory->point[i].at, contact->arm[0], apart);
         double square = dot3(apart, apart);
@@ -107,14 +107,12 @@ static void recall(const sprag_pair_memory *memory, sprag_contact *contact)
 static void remember(sprag_pair_memory *memory, const sprag_contact *contact, const double *force,
                      bool first)
 {
-    if (memory) {
-        memory->count = first ? 0 : memory->count;
-        sprag_point_memory *point = &memory->point[memory->count++];
-        *point = (sprag_point_memory){{0}, {0}};
-        memcpy(point->at, contact->arm[0], sizeof point->at);
-        for (int k = 0; k < 3; k++) {
-            add_scaled(point->force, force[k], contact->frame[k], 3);
-        }
+    memory->count = first ? 0 : memory->count;
+    sprag_point_memory *point = &memory->point[memory->count++];
+    *point = (sprag_point_memory){{0}, {0}};
+    memcpy(point->at, contact->arm[0], sizeof point->at);
+    for (int k = 0; k < 3; k++) {
+        add_scaled(point->force, force[k], contact->frame[k], 3);
     }
 }
 
@@ -141,7 +139,7 @@ static void recall_kept(compliant_run *run)
     held->kept = 0;
     for (int g = 0; g < run->guards.pairs; g++) {
         const sprag_pair_memory *memory = compliant_pair(run, g)->memory;
-        for (int i = 0; memory && i < memory->count && held->kept < COMPLIANT_HELD_MAX; i++) {
+        for (int i = 0; i < memory->count && held->kept < COMPLIANT_HELD_MAX; i++) {
             if (norm3(memory->point[i].force) > 0) {
                 keep(held, g, memory->point[i].at);
             }

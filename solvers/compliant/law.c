@@ -84,16 +84,13 @@ static double inverse_mass_of(const compliant_run *run, int guard, int side)
 // first touch, unless it touches now.
 static double impact_speed(compliant_run *run, int guard, bool touches_now)
 {
-    sprag_pair_memory *memory = compliant_pair(run, guard)->memory;
-    if (memory && memory->compliant.start_points > 0 && !touches_now) {
-        return memory->compliant.impact_speed;
+    sprag_compliant_memory *of = &compliant_pair(run, guard)->memory->compliant;
+    if (of->start_points > 0 && !touches_now) {
+        return of->impact_speed;
     }
     compliant_contact contact;
     compliant_find_contact(run, run->state.x, guard, COMPLIANT_FORCES, &contact);
-    if (memory) {
-        memory->compliant.impact_speed = contact.approach;
-    }
-    return contact.approach;
+    return of->impact_speed = contact.approach;
 }
 
 // m/s^2, by which forces on its bodies push them together.

@@ -82,8 +82,7 @@ static bool is_at_rest(compliant_run *run, double steps)
 // Belongs the frame to a series that skips the integration?
 static bool skips(const compliant_run *run, int guard)
 {
-    const sprag_pair_memory *memory = compliant_pair(run, guard)->memory;
-    return memory && memory->compliant.implicit_frames > 0;
+    return compliant_pair(run, guard)->memory->compliant.implicit_frames > 0;
 }
 
 // A spring that the integrator need not, or cannot, follow holds as a constraint that yields as
