@@ -213,19 +213,22 @@ static const option *find_option(slice name)
     return NULL;
 }
 
-// The options of `advance` also plan the frames of `ess`, and those of `stribeck` the solves of
-// both.
+// `ess` finds pairs and asks callbacks as `advance` does, but divides the step itself. The options
+// of `stribeck` count where either leaves an island to the implicit step.
 static bool is_heeded(const option *o, const method *m)
 {
     if (o->kind == METHOD) {
         return true;
+    }
+    if (o->offset == AT(advance.epsilon) || o->offset == AT(callbacks)) {
+        return m->keeps_distance;
     }
     if (o->offset == AT(contacts) || o->offset == AT(speculative) ||
         o->offset == AT(stiffness.arcs)) {
         return m->ours && !m->keeps_distance;
     }
     return strncmp(o->name, "ode.", 4) == 0       ? !m->ours
-           : strncmp(o->name, "advance.", 8) == 0 ? m->keeps_distance
+           : strncmp(o->name, "advance.", 8) == 0 ? m->keeps_distance && !m->is_compliant
            : strncmp(o->name, "ess.", 4) == 0     ? m->is_compliant
                                                   : m->ours;
 }

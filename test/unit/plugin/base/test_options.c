@@ -295,7 +295,12 @@ START_TEST(options_are_heeded_by_their_methods)
                                            {"stribeck.contacts=ode", "s"},
                                            {"stribeck.speculative=1", "s"},
                                            {"stribeck.arcs=1", "s"},
-                                           {"advance.error=1e-3", "ae"},
+                                           {"advance.epsilon=1e-3", "ae"},
+                                           {"advance.callbacks=before", "ae"},
+                                           {"advance.error=1e-3", "a"},
+                                           {"advance.shortest=0.1", "a"},
+                                           {"advance.substeps=9", "a"},
+                                           {"advance.checks=1", "a"},
                                            {"ess.steps=5", "e"},
                                            {"no.option=1", "saeo"},
                                            {"ess.steps=5,effort=fast", "e"}};

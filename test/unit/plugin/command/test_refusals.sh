@@ -98,7 +98,7 @@ notes() { # NOTE COMMAND...
     "$@" 2>err >out || fail "$*: $(cat err)"
     [ "$(cat err)" = "${note:+sprag: note: $note}" ] || fail "$*: $(cat err)"
 }
-notes 'advance.error has no effect under stribeck; methods that heed it: advance, ess' "$sprag" run slope --seconds 0.1 -o advance.error=1e-4
+notes 'advance.error has no effect under stribeck; methods that heed it: advance' "$sprag" run slope --seconds 0.1 -o advance.error=1e-4
 notes 'ess.steps has no effect under these methods; methods that heed it: ess' "$sprag" compare slope --seconds 0.1 -o effort=exact,ess.steps=9
 notes '' "$sprag" run slope --seconds 0.1 -o method=advance,advance.error=1e-4,effort=exact
 notes '' "$sprag" compare slope --seconds 0.1 -o ode.erp=0.3,stribeck.arcs=1
