@@ -2,7 +2,6 @@
 #include "settings.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <string.h>
 
 #include "text.h"
@@ -153,45 +152,17 @@ static bool is(slice s, const char *name)
     return strlen(name) == s.length && !memcmp(s.at, name, s.length);
 }
 
-// The number of edits (insert, remove, replace a letter, swap neighbours) that turn a into b.
-static int distance(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-    int row[3][NAME_MAX_LENGTH + 1]; // i - 2, i - 1, i, in turn
-    if (a_length > NAME_MAX_LENGTH || b_length > NAME_MAX_LENGTH) {
-        return INT_MAX;
-    }
-    for (size_t j = 0; j <= b_length; j++) {
-        row[0][j] = (int)j;
-    }
-    for (size_t i = 1; i <= a_length; i++) {
-        int *now = row[i % 3];
-        const int *last = row[(i + 2) % 3];
-        now[0] = (int)i;
-        for (size_t j = 1; j <= b_length; j++) {
-            int best = last[j - 1] + (a[i - 1] != b[j - 1]);
-            best = last[j] + 1 < best ? last[j] + 1 : best;
-            best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-                int swapped = row[(i + 1) % 3][j - 2] + 1;
-                best = swapped < best ? swapped : best;
-            }
-            now[j] = best;
-        }
-    }
-    return row[a_length % 3][b_length];
-}
-
 // The option that is meant by a misspelt name, with or without the part before the point; or NULL.
 static const char *nearest_option(slice name)
 {
     const char *nearest = NULL;
-    int least = 1 + (int)(name.length < 30 ? name.length : 30) / 4; // more edits: another word
+    int least = text_edits_most(name.length);
     for (int i = 0; i < OPTIONS; i++) {
         const char *whole = options[i].name;
         const char *point = strchr(whole, '.');
         const char *tail = point ? point + 1 : whole;
-        int far = distance(name.at, name.length, whole, strlen(whole));
-        int far_tail = distance(name.at, name.length, tail, strlen(tail));
+        int far = text_edits(name.at, name.length, whole);
+        int far_tail = text_edits(name.at, name.length, tail);
         far = far_tail < far ? far_tail : far;
         if (far <= least && (!nearest || far < least)) {
             nearest = whole;

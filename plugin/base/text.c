@@ -1,6 +1,7 @@
 #define _GNU_SOURCE 1 // uselocale
 #include "text.h"
 
+#include <limits.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,4 +74,37 @@ int text_sequence(const unsigned char *at)
     bool surrogate = at[0] == 0xed && at[1] >= 0xa0, too_long = at[0] == 0xe0 && at[1] < 0xa0;
     bool outside = (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] >= 0x90);
     return surrogate || too_long || outside ? 0 : length;
+}
+
+int text_edits_most(size_t length)
+{
+    return 1 + (int)(length < 30 ? length : 30) / 4;
+}
+
+int text_edits(const char *a, size_t a_length, const char *b)
+{
+    const size_t b_length = strlen(b);
+    int row[3][TEXT_WORD_MAX + 1]; // i - 2, i - 1, i, in turn
+    if (a_length > TEXT_WORD_MAX || b_length > TEXT_WORD_MAX) {
+        return INT_MAX;
+    }
+    for (size_t j = 0; j <= b_length; j++) {
+        row[0][j] = (int)j;
+    }
+    for (size_t i = 1; i <= a_length; i++) {
+        int *now = row[i % 3];
+        const int *last = row[(i + 2) % 3];
+        now[0] = (int)i;
+        for (size_t j = 1; j <= b_length; j++) {
+            int best = last[j - 1] + (a[i - 1] != b[j - 1]);
+            best = last[j] + 1 < best ? last[j] + 1 : best;
+            best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                int swapped = row[(i + 1) % 3][j - 2] + 1;
+                best = swapped < best ? swapped : best;
+            }
+            now[j] = best;
+        }
+    }
+    return row[a_length % 3][b_length];
 }

@@ -20,4 +20,11 @@ bool text_read_integer(const char *text, double *value);
 // Bytes of the UTF-8 sequence at `at`; 0: it is none.
 int text_sequence(const unsigned char *at);
 
+enum { TEXT_WORD_MAX = 40 };
+
+// The number of edits (insert, remove, replace a letter, swap neighbours) that turn a, of so many
+// letters, into b; INT_MAX: one of both has more than TEXT_WORD_MAX.
+int text_edits(const char *a, size_t a_length, const char *b);
+int text_edits_most(size_t length); // of a misspelt word; more edits: another word
+
 #endif

@@ -141,7 +141,8 @@ static void print_head(const job *j)
 {
     printf("%s: %s\n%ld steps of %g s\n", j->model->name, j->model->summary, j->steps, j->step);
     if ((double)j->steps * j->step <= j->model->settled) {
-        printf("No longer than the %g s that it has to settle: some measures are not judged.\n",
+        printf("The run ends within the %g s that the model has to settle: some measures are not "
+               "judged.\n",
                j->model->settled);
     }
     putchar('\n');

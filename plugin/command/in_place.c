@@ -16,7 +16,6 @@
 #include "clock.h"
 #include "exec.h"
 #include "in_place_print.h"
-#include "models.h"
 #include "progress.h"
 #include "report_page.h"
 #include "say.h"
@@ -45,9 +44,12 @@ typedef struct in_place {
 // The program is then this command, which steps the model. false: after printing why.
 static bool use_model(in_place *p, char *name)
 {
+    if (!request_find_model(name)) {
+        return false;
+    }
     ssize_t length = readlink("/proc/self/exe", p->own, sizeof p->own - 1);
-    if (length <= 0 || !sprag_model_find(name)) {
-        cli_fail(0, "no model is called \"%s\"; a program needs -- before it", name);
+    if (length <= 0) {
+        cli_fail(0, "the path of sprag is unknown: /proc/self/exe cannot be read");
         return false;
     }
     p->own[length] = '\0';

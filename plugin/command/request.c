@@ -10,35 +10,49 @@
 
 static const double shortest = 1e-7, longest = 1e6; // s, of a time that makes sense
 
-enum { NAMES_MAX = 1024 };
-
-// ", " between them.
-static void list_models(char names[NAMES_MAX])
+// The model that is meant by a misspelt name of so many letters; or NULL.
+static const sprag_model *nearest_model(const char *name, size_t length)
 {
-    size_t length = 0;
-    names[0] = '\0';
-    for (int i = 0; sprag_models[i].name && length < NAMES_MAX; i++) {
-        length += (size_t)snprintf(names + length, NAMES_MAX - length, "%s%s", i ? ", " : "",
-                                   sprag_models[i].name);
+    const sprag_model *nearest = NULL;
+    int least = text_edits_most(length);
+    for (const sprag_model *m = sprag_models; m->name; m++) {
+        int far = text_edits(name, length, m->name);
+        if (far <= least && (!nearest || far < least)) {
+            nearest = m;
+            least = far;
+        }
+    }
+    return nearest;
+}
+
+static void refuse_model(const char *name)
+{
+    const size_t length = strcspn(name, ":");
+    const sprag_model *meant = nearest_model(name, length);
+    if (!meant) {
+        cli_fail(0,
+                 "no model is called \"%s\"; `sprag list` names the models; for a program: sprag "
+                 "compare -- PROGRAM",
+                 name);
+    } else if (strlen(meant->name) != length || memcmp(meant->name, name, length) != 0) {
+        cli_fail(0, "no model is called \"%s\"; did you mean %s?", name, meant->name);
+    } else if (meant->size) {
+        cli_fail(0,
+                 "\"%s\": the size of %s is a whole number from 1 to 100000, as in %s:%d; a seed "
+                 "may follow, as in %s:%d:2",
+                 name, meant->name, meant->name, meant->size, meant->name, meant->size);
+    } else {
+        cli_fail(0, "\"%s\": %s takes no size", name, meant->name);
     }
 }
 
-static bool add_model(request *r, const char *name)
+const sprag_model *request_find_model(const char *name)
 {
     const sprag_model *model = sprag_model_find(name);
-    if (!model && strncmp(name, "pile:", 5) == 0) {
-        cli_fail(0, "\"%s\": a pile has 1 to 100000 bodies, as in pile:500", name);
-        return false;
-    }
     if (!model) {
-        char names[NAMES_MAX];
-        list_models(names);
-        cli_fail(0, "no model is called \"%s\" (a program: sprag compare -- PROGRAM); there are %s",
-                 name, names);
-        return false;
+        refuse_model(name);
     }
-    r->model[r->models++] = model;
-    return true;
+    return model;
 }
 
 bool choices_add(choice *choices, int *count, const char *names)
@@ -104,14 +118,14 @@ static bool choose_models(request *r, int argc, char **argv, bool all)
         r->model[r->models++] = &sprag_models[i];
     }
     for (int i = 0; i < argc; i++) {
-        if (!add_model(r, argv[i])) {
+        const sprag_model *model = request_find_model(argv[i]);
+        if (!model) {
             return false;
         }
+        r->model[r->models++] = model;
     }
     if (!r->models) {
-        char names[NAMES_MAX];
-        list_models(names);
-        cli_fail(0, "name one or more models of %s", names);
+        cli_fail(0, "the name of a model is missing; `sprag list` names the models");
     }
     return r->models > 0;
 }

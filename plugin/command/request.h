@@ -31,6 +31,9 @@ typedef struct request {
 int request_read(request *r, int argc, char **argv, const char *help, const char *default_methods);
 void request_free(request *r);
 
+// sprag_model_find. NULL: after printing why.
+const sprag_model *request_find_model(const char *name);
+
 // Adds the methods of a list "ode-quick:100,stribeck" to the choices, which have room for
 // METHODS_MAX. false: after printing why.
 bool choices_add(choice *choices, int *count, const char *names);

@@ -91,6 +91,24 @@ for command in exec compare run export report replay dump list options; do
     cmp -s <("$sprag" help $command) <("$sprag" $command --help) || fail "help $command"
 done
 
+# A name that is nearly that of a model, its size, and a program without --.
+answers() { # MESSAGE COMMAND...
+    local message=$1
+    shift
+    refuses 2 "$@"
+    grep -qF -- "$message" err || fail "$*: $(cat err)"
+}
+for command in run compare 'compare --tune'; do
+    # shellcheck disable=SC2086 # words
+    {
+        answers 'no model is called "stak"; did you mean stack?' "$sprag" $command stak
+        answers 'no model is called "piel:50"; did you mean pile?' "$sprag" $command piel:50
+        answers 'slope takes no size' "$sprag" $command slope:5
+        answers 'the size of bowl is a whole number from 1 to 100000, as in bowl:60' "$sprag" $command bowl:x
+        answers 'for a program: sprag compare -- PROGRAM' "$sprag" $command ./program
+    }
+done
+
 # An option that no method of the command heeds.
 notes() { # NOTE COMMAND...
     local note=$1
