@@ -53,6 +53,14 @@ typedef struct complaint {
     int size;
 } complaint;
 
+static complaint begin(char *message, int size)
+{
+    if (message && size > 0) {
+        message[0] = '\0';
+    }
+    return (complaint){message, size};
+}
+
 #define BAD(to, ...) sprag_bad_problem((to)->message, (to)->size, __VA_ARGS__)
 
 static sprag_result check_array(complaint *to, const char *name, const double *x, size_t count,
@@ -217,7 +225,7 @@ sprag_result sprag_ess_integrate(const sprag_ess_problem *problem, const sprag_e
                                  sprag_ess_output *output, sprag_scratch *scratch,
                                  sprag_ess_stats *stats, char *message, int size)
 {
-    complaint to = {message, size};
+    complaint to = begin(message, size);
     if (check(&to, problem, options, start, end, x, label, output) != SPRAG_OK) {
         return SPRAG_BAD_PROBLEM;
     }
@@ -261,7 +269,7 @@ sprag_result sprag_ess_corner(const sprag_ess_problem *problem, const double *x,
                               const double *v, double *w, int *order, sprag_scratch *scratch,
                               char *message, int size)
 {
-    complaint to = {message, size};
+    complaint to = begin(message, size);
     if (!problem || guards < 0 || (guards > 0 && !guard)) {
         return BAD(&to, "%s missing", problem ? "guards are" : "problem is");
     }

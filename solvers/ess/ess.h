@@ -101,7 +101,9 @@ typedef struct sprag_ess_problem {
 
     // x_after (n) = R(x): the state behind `guard`, which the flow reaches at x; label: before it.
     // It must be on the sides of the other guards that their labels say. Events are then resolved
-    // one by one. NULL: x is continuous at all guards.
+    // one by one. A ball that bounces has a one-way guard with a reset that arms the guard itself;
+    // a two-way guard is mapped at each crossing, upwards and downwards. NULL: x is continuous at
+    // all guards.
     void (*reset_map)(void *user, const double *x, const double *label, int guard, double *x_after);
     const bool *is_mapped; // m: guards with a reset map; NULL: all, if there is one
 
@@ -242,7 +244,7 @@ enum { SPRAG_ESS_NO_GUARD = -1 };
 // Integrates from start to end (s). x (n): in, at the start; out, at time stats->time. label (m):
 // in and out; NAN asks for the side of the guard that x is on. options: `step` has no default.
 // output, stats: NULL if not wanted. message (size bytes; NULL: not wanted): describes a bad
-// problem or an early end.
+// problem or an early end; it is empty otherwise.
 //
 // Returns SPRAG_OK at the end; SPRAG_NOT_CONVERGED if it ended early, for the reason stats->stop:
 // the results up to there are valid; SPRAG_BAD_PROBLEM if an argument is invalid (nothing was done)

@@ -738,6 +738,9 @@ START_TEST(steps_are_limited)
     ck_assert_int_eq(stats.stop, SPRAG_ESS_MANY_STEPS);
     ck_assert_double_eq_tol(stats.time, 0.01, 1e-12);
     ck_assert_str_eq(message, "10 steps, at 0.01 s");
+    o.max_steps = 1000;
+    ck_assert_int_eq(integrate(&order_problem, &o, 0, 0.5, x, label, NULL), SPRAG_OK);
+    ck_assert_str_eq(message, "");
 }
 END_TEST
 
