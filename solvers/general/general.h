@@ -2,8 +2,9 @@
 // of Castro et al. (arXiv 1909.05700, section III and IV), with its laws and its parameters.
 //
 //     M v = p* + dt (Jn' fn + Jt' ft)
-//     ft = -m(s) mu fn vt / rho,  rho^2 = |vt|^2 + (r vs)^2,  s = rho / vs,  m = s (2 - s), 1 from
-//     s = 1 on one-way: fn given;  two-way: fn = k max(0, 1 - d vn) max(0, x0 - dt vn)
+//     ft = -m(s) mu fn vt / rho,  rho^2 = |vt|^2 + (r vs)^2,  s = rho / vs
+//     m = s (2 - s) up to s = 1, then 1
+//     one-way: fn given;  two-way: fn = k max(0, 1 - d vn) max(0, x0 - dt vn)
 //
 // Newton's method from the guess solves most problems. Where it fails, the roots for falling
 // stiction tolerances are followed from a problem without friction, whose root is the only one
@@ -73,10 +74,10 @@ typedef struct sprag_general_solution {
 // Threads: no state outlives a call. Any number of threads may solve at once, each with a scratch,
 // a solution and statistics of its own; problems and options may be shared.
 SPRAG_SOLVER_API sprag_result sprag_general_solve(const sprag_general_problem *problem,
-                                                   const sprag_general_options *options,
-                                                   sprag_scratch *scratch,
-                                                   sprag_general_solution *solution,
-                                                   sprag_stats *stats, char *message, int size);
+                                                  const sprag_general_options *options,
+                                                  sprag_scratch *scratch,
+                                                  sprag_general_solution *solution,
+                                                  sprag_stats *stats, char *message, int size);
 
 SPRAG_END_C
 
