@@ -33,7 +33,7 @@ static bool csv;
 // wants.
 __attribute__((format(printf, 1, 2))) static void line(const char *format, ...)
 {
-    static const int width[] = {16, 8, 20};
+    static const int width[] = {20, 10, 20};
     enum { LEFT = sizeof width / sizeof *width, OTHERS = 10 };
     char text[512];
     va_list arguments;
