@@ -122,12 +122,13 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
                         const ode_ahead *ahead, int flags, dContactGeom *contact, int skip,
                         int found);
 
-// Whether two geoms that turn get well into one another within a step (s) in which their bodies
-// have these velocities (NULL: does not move), farther than when it starts. *left: advances in
+// Whether two geoms that turn, or that something has turned aside, get well into one another within a
+// step (s) in which their bodies have these velocities (NULL: does not move), farther than when it
+// starts. aside: their contacts do not keep them apart then (ODE_SIDE_ASIDE). *left: advances in
 // time, each of a gap, that may be made, less those that have been. Two geoms take no more than a
 // quarter of them. false, too, where these are not enough to tell.
 bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
-                           const double *const velocity[2], double step, int *left,
+                           const double *const velocity[2], double step, bool aside, int *left,
                            ode_touch *touch);
 
 // Widens a geom's box to where it may be in the step.

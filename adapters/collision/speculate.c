@@ -204,13 +204,27 @@ static void set_flight(flight *to, dGeomID geom, const double *velocity, double 
     }
 }
 
+// m, half of the shortest side of a box.
+static double half_of(const double box[6])
+{
+    double side[2];
+    sprag_box_sides(box, side);
+    return side[0] / 2;
+}
+
+// Something may turn a fast geom aside, into any direction.
 void sprag_ode_sweep_bounds(dGeomID geom, const ode_ahead *ahead, double bounds[6])
 {
     double room[6];
     const double *velocity = velocity_of(dGeomGetBody(geom), room);
     flight f;
     set_flight(&f, geom, velocity, ahead->step);
-    sprag_box_sweep(bounds, f.shift, velocity ? f.turn + ahead->fall : 0);
+    const double way = norm3(f.shift), slack = velocity ? f.turn + ahead->fall : 0;
+    if (way > fast_way * half_of(f.box)) {
+        sprag_box_grow(bounds, way + slack);
+    } else {
+        sprag_box_sweep(bounds, f.shift, slack);
+    }
 }
 
 // Sets the ways of two boxes. Returns how much nearer (m) the geoms may come in the step.
@@ -243,7 +257,7 @@ static dContactGeom *contact_at(const question *q, int i)
 }
 
 // Writes a contact behind the others.
-static const dContactGeom *write(const question *q, const ode_touch *touch)
+static dContactGeom *write(const question *q, const ode_touch *touch)
 {
     const flyer *first = q->flyer[0];
     dContactGeom *to = contact_at(q, q->count);
@@ -331,6 +345,28 @@ static void put_pair(question *q, const ode_ahead *ahead, bool is_mesh, int foun
     }
 }
 
+// m, by which something may turn geoms towards one another, if one is static, and the other so fast
+// that it may pass. 0: no.
+static double way_aside(const dGeomID geom[2], const flight box[2], double way, double fall)
+{
+    const int moving = dGeomGetBody(geom[0]) ? 0 : 1;
+    const bool fast = way > fast_way * half_of(box[moving].box);
+    return fast && !dGeomGetBody(geom[!moving]) ? way + fall : 0;
+}
+
+// Puts one contact where geoms are apart by no more than `way` (m). It has no force, its gap is too
+// large for that: it is the surface of the contact that sprag_ode_touch_ahead() may find.
+static void put_aside(question *q, double way)
+{
+    sprag_gap gap;
+    ode_touch touch;
+    if (gap_at(q->flyer, 0, way, 0, &gap, NULL) && !gap.beyond) {
+        set_touch(&touch, q->flyer, 0, gap.normal, 2 * way, gap.point);
+        write(q, &touch)->side1 = ODE_SIDE_ASIDE;
+        q->count++;
+    }
+}
+
 int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
                         const ode_ahead *ahead, int flags, dContactGeom *contact, int skip,
                         int found)
@@ -347,7 +383,12 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
     flight box[2];
     const double reach = set_flights(box, geom, velocity, ahead->step) + ahead->fall;
     subtract3(box[0].shift, box[1].shift, between);
-    sprag_box_sweep(box[0].box, between, box[0].turn + box[1].turn + near_way * reach);
+    const double aside = found == 0 ? way_aside(geom, box, norm3(between), ahead->fall) : 0;
+    if (aside > 0) {
+        sprag_box_grow(box[0].box, reach);
+    } else {
+        sprag_box_sweep(box[0].box, between, box[0].turn + box[1].turn + near_way * reach);
+    }
     ode_pairs pairs;
     if (!sprag_boxes_overlap(box[0].box, box[1].box) || !(reach > touching) ||
         !(reach < INFINITY) || sprag_ode_pairs_of_two(geometry, a, b, 2 * reach, scratch, &pairs)) {
@@ -364,17 +405,26 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
         }
         put_pair(&q, ahead, is_mesh, found);
     }
+    for (int i = 0; i < pairs.count && aside > 0 && q.count == 0; i++) {
+        flyer f[2];
+        for (int k = 0; k < 2; k++) {
+            set_flyer(&f[k], pairs.pair[i].side[k], velocity[k]);
+            q.flyer[k] = &f[k];
+        }
+        put_aside(&q, aside);
+    }
     return q.count - found;
 }
 
 // ---- after a solve
 
-// Finds a time in the step at which geoms overlap by much more than when it starts. left: advances
-// that may be made, less those that have been.
-static bool find_passing(flyer *const f[2], double step, int *left, double *t, sprag_gap *gap)
+// Finds a time in the step at which geoms overlap by more than when it starts, by this share of the
+// smaller size. left: advances that may be made, less those that have been.
+static bool find_passing(flyer *const f[2], double step, double share, int *left, double *t,
+                         sprag_gap *gap)
 {
     int advances = *left < PASSING_ADVANCES_MAX ? *left : PASSING_ADVANCES_MAX;
-    const double more = ode_passing * smaller(f[0]->size, f[1]->size);
+    const double more = share * smaller(f[0]->size, f[1]->size);
     if (!gap_at(f, 0, closing(f, NULL) * step, 0, gap, NULL) || gap->beyond) {
         return false;
     }
@@ -386,22 +436,22 @@ static bool find_passing(flyer *const f[2], double step, int *left, double *t, s
 }
 
 // Contacts let nothing pass that does not turn.
-static bool turns(double size, double turn)
+static bool turns(double size, double turn, double share)
 {
-    return 2 * turn > ode_passing * size;
+    return 2 * turn > share * size;
 }
 
-// m, by which a solve has changed the way of geoms to one another, if one is a mesh: what one of its
-// triangles turns aside may pass the next, with which it has no contact.
-static double turned_aside(const dGeomID geom[2], const double *const velocity[2], double step)
+// m, by which a solve has changed the way of geoms to one another, if they have no contact that
+// keeps them apart then. One with a triangle of a mesh does not keep geoms off the next one.
+static double turned_aside(const dGeomID geom[2], const double *const velocity[2], double step,
+                           bool aside)
 {
     double change[3] = {0};
-    bool is_mesh = false;
     for (int k = 0; k < 2; k++) {
         const int class = dGeomGetClass(geom[k]);
-        is_mesh |= class == dTriMeshClass || class == dHeightfieldClass;
+        aside |= class == dTriMeshClass || class == dHeightfieldClass;
     }
-    for (int k = 0; k < 2 && is_mesh; k++) {
+    for (int k = 0; k < 2 && aside; k++) {
         double before[6];
         if (velocity[k]) {
             sprag_ode_read_velocity(dGeomGetBody(geom[k]), before);
@@ -412,17 +462,8 @@ static double turned_aside(const dGeomID geom[2], const double *const velocity[2
     return norm3(change);
 }
 
-// Can geoms with these bounding boxes pass?
-static bool may_pass(const flight f[2], double aside)
-{
-    double side[2][2];
-    sprag_box_sides(f[0].box, side[0]);
-    sprag_box_sides(f[1].box, side[1]);
-    return turns(smaller(side[0][0], side[1][0]) / 2, f[0].turn + f[1].turn + aside);
-}
-
 bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
-                           const double *const velocity[2], double step, int *left,
+                           const double *const velocity[2], double step, bool aside, int *left,
                            ode_touch *touch)
 {
     int own = *left / TOUCH_SHARE;
@@ -430,22 +471,25 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
     bool found = false;
     flight box[2];
     const double reach = set_flights(box, geom, velocity, step);
-    const double aside = turned_aside(geom, velocity, step);
+    const double change = turned_aside(geom, velocity, step, aside);
+    const double size = smaller(half_of(box[0].box), half_of(box[1].box));
+    // Geoms that are turned aside have no contact yet: their touch is met, not only their passing.
+    const double share = aside || turns(size, change, ode_passing) ? little : ode_passing;
     ode_pairs pairs;
-    if (!may_pass(box, aside) || !(reach < INFINITY) ||
+    if (!turns(size, box[0].turn + box[1].turn + change, share) || !(reach < INFINITY) ||
         sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * reach, scratch, &pairs)) {
         return false;
     }
     for (int i = 0; i < pairs.count && own > 0 && !found; i++) {
         flyer of[2], *const f[2] = {&of[0], &of[1]};
-        double turned = aside, t;
+        double turned = change, t;
         sprag_gap gap;
         for (int k = 0; k < 2; k++) {
             set_flyer(f[k], pairs.pair[i].side[k], velocity[k]);
             turned += step * f[k]->spin * f[k]->far;
         }
-        if (turns(smaller(f[0]->size, f[1]->size), turned)) {
-            found = find_passing(f, step, &own, &t, &gap);
+        if (turns(smaller(f[0]->size, f[1]->size), turned, share)) {
+            found = find_passing(f, step, share, &own, &t, &gap);
         }
         if (found) {
             set_touch(touch, f, t, gap.normal, gap.distance, gap.point);

@@ -203,6 +203,10 @@ enum { ODE_ROWS_MAX = 6 }; // of a joint
 // depths of other contacts touch, as in ODE.
 enum { ODE_SIDE_OF_GAP = -2 };
 
+// The same, of contacts without force that geoms have where only something else may turn them
+// towards one another.
+enum { ODE_SIDE_ASIDE = -3 };
+
 typedef struct ode_rows {
     int count;
     dReal *J1, *J2;         // 6 a row

@@ -294,9 +294,9 @@ void sprag_ode_expect_mending(ode_problem *pulled);
 bool sprag_ode_is_on(dGeomID geom, dBodyID body);
 
 // Finds where two geoms get into one another with these velocities of their bodies (NULL: does not
-// move).
+// move). aside: their contact is one of ODE_SIDE_ASIDE.
 typedef bool ode_touch_fn(void *data, const dGeomID geom[2], const double *const velocity[2],
-                          double step, ode_touch *touch);
+                          double step, bool aside, ode_touch *touch);
 
 enum { ODE_TOUCHES_MAX = 4 }; // times that this is done in a step, once for each solution
 

@@ -78,7 +78,7 @@ static bool find_touch(const ode_problem *pulled, int i, ode_touch_fn *find, voi
         }
         velocity[side] = body == SPRAG_STATIC ? NULL : pulled->solution.velocity[body];
     }
-    return find(data, pair, velocity, pulled->problem.step, touch);
+    return find(data, pair, velocity, pulled->problem.step, geom->side1 == ODE_SIDE_ASIDE, touch);
 }
 
 // The geoms of a body.

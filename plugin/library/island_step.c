@@ -138,7 +138,7 @@ typedef struct touch_search {
 } touch_search;
 
 static bool find_touch(void *data, const dGeomID geom[2], const double *const velocity[2],
-                       double step, ode_touch *touch)
+                       double step, bool aside, ode_touch *touch)
 {
     touch_search *search = data;
     collide_context *c = search->context;
@@ -148,8 +148,8 @@ static bool find_touch(void *data, const dGeomID geom[2], const double *const ve
         }
     }
     sprag_scratch_reset(&c->scratch);
-    return sprag_ode_touch_ahead(c->geometry, &c->scratch, geom, velocity, step, &search->left,
-                                 touch);
+    return sprag_ode_touch_ahead(c->geometry, &c->scratch, geom, velocity, step, aside,
+                                 &search->left, touch);
 }
 
 // Bodies that turn may get into one another within the step: the contacts of one moment do not keep

@@ -191,7 +191,8 @@ START_TEST(rods_pass_posts_for_a_quarter_of_the_advances)
         ode_touch touch;
         int now = left[i];
         sprag_scratch_reset(&scratch);
-        bool found = sprag_ode_touch_ahead(geometry, &scratch, pair, velocity, 0.01, &now, &touch);
+        bool found = sprag_ode_touch_ahead(geometry, &scratch, pair, velocity, 0.01, false, &now,
+                                           &touch);
         ck_assert(found == (i == 0));
         ck_assert_int_ge(now, left[i] - left[i] / 4);
         ck_assert(now < left[i] || i == 2);

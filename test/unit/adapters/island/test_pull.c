@@ -97,9 +97,9 @@ START_TEST(endless_softness_holds_nothing)
 END_TEST
 
 static bool touches_ahead(void *data, const dGeomID geom[2], const double *const velocity[2],
-                          double h, ode_touch *touch)
+                          double h, bool aside, ode_touch *touch)
 {
-    (void)data, (void)geom, (void)velocity, (void)h;
+    (void)data, (void)aside, (void)geom, (void)velocity, (void)h;
     *touch = (ode_touch){.normal = {0, 0, 1}};
     return true;
 }

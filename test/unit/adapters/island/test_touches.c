@@ -12,11 +12,13 @@ static dGeomID geom[2];
 static double turn[2]; // rad/s, of the bodies in the solution, about the z axis
 static int asked;
 static bool found;
+static bool is_aside; // the contacts
 
 static bool find(void *data, const dGeomID pair[2], const double *const velocity[2], double h,
-                 ode_touch *touch)
+                 bool aside, ode_touch *touch)
 {
     (void)data;
+    ck_assert(aside == is_aside);
     asked++;
     ck_assert(pair[0] == geom[0] && pair[1] == geom[1] && h == step);
     ck_assert(!velocity[0] || velocity[0][5] == turn[0]);
@@ -56,6 +58,7 @@ static int add_touches(bool turned, bool alone, int contacts)
         dContact c = {.geom = {.pos = {0.1 * i, 0, 0.5}, .normal = {0, 0, -1}, .depth = -0.01}};
         c.geom.g1 = geom[0];
         c.geom.g2 = geom[1];
+        c.geom.side1 = is_aside ? ODE_SIDE_ASIDE : -1;
         dJointID joint = dJointCreateContact(world, 0, &c);
         dBodyID second = alone ? NULL : body[1];
         dJointAttach(joint, turned ? second : body[0], turned ? body[0] : second);
@@ -106,6 +109,7 @@ START_TEST(bodies_that_turn_are_asked_about)
         const bool enough = i & 1, which = i & 2, turned = i & 4, alone = i & 8;
         open_bodies();
         turn[0] = turn[1] = 0;
+        is_aside = i & 1;
         turn[which] = (enough ? 1.001 : 0.999) * 0.1 / 8 / step / far[which];
         ck_assert_int_eq(add_touches(turned, alone, 1), 0);
         ck_assert_int_eq(asked, enough || alone);
