@@ -460,9 +460,10 @@ double advance_part_of_swing(advance_run *run, double time);
 void advance_begin_attempt(advance_run *run, double length);
 
 // Makes speculative points of pairs that block before `until` (s) from no higher than `highest`
-// (m), and increases the dips of the points that block. false: nothing changed. INFINITY: from any
-// height, for a motion that is projected.
-bool advance_meet_blocking(advance_run *run, double until, double highest);
+// (m), and increases the dips of the points that block; as_solved: of pairs whose dips grow nothing
+// else, as a solve follows. false: nothing changed. INFINITY: from any height, for a motion that is
+// projected.
+bool advance_meet_blocking(advance_run *run, double until, double highest, bool as_solved);
 
 // Does a pair that blocks do so at a place where it has no point?
 bool advance_blocks_elsewhere(const advance_run *run, int pair);

@@ -31,7 +31,8 @@ static void project(advance_run *run, bool as_solved, bool *again)
         bool falls_short = as_solved && advance_find_short(run, moved);
         bool apart = run->attempt.safe >= run->attempt.length && !falls_short;
         if (apart || advance_is_spent(run, 0) || run->result != SPRAG_OK ||
-            !(advance_meet_blocking(run, run->attempt.length, INFINITY) || falls_short)) {
+            !(advance_meet_blocking(run, run->attempt.length, INFINITY, as_solved) ||
+              falls_short)) {
             break;
         }
         if (as_solved && (run->settling || run->points.count > points) && run->work_left > 0) {

@@ -52,7 +52,7 @@ static void attempt(advance_run *run, double length, double horizon)
         advance_certify(run, horizon, NULL, is_event);
         if (run->attempt.safe >= length || run->attempt.failed || run->result != SPRAG_OK ||
             advance_event_work_is_spent(run) ||
-            !advance_meet_blocking(run, first_event(run), band)) {
+            !advance_meet_blocking(run, first_event(run), band, true)) {
             break;
         }
         if (run->attempt.safe > advance_progress * before) {

@@ -266,7 +266,7 @@ bool advance_blocks_elsewhere(const advance_run *run, int pair)
     return run->near[pair].certificate.side >= 0 && !blocking_point(run, pair, true);
 }
 
-bool advance_meet_blocking(advance_run *run, double until, double highest)
+bool advance_meet_blocking(advance_run *run, double until, double highest, bool as_solved)
 {
     bool changed = false, projected = isinf(highest);
     for (int i = 0, at = 0; i < run->frame->pairs; i++) {
@@ -280,9 +280,10 @@ bool advance_meet_blocking(advance_run *run, double until, double highest)
         }
         // The points of a pair that blocks at another place would turn the body on into it.
         const bool dips = near->closed && (projected || !advance_blocks_elsewhere(run, i));
-        if (dips && update_dips(run, i, &at)) {
-            changed = true;
-        } else if (projected || (c->side >= 0 && c->height <= highest && !must_wait(run, i))) {
+        const bool grew = dips && update_dips(run, i, &at);
+        changed |= grew;
+        if (!(grew && as_solved) &&
+            (projected || (c->side >= 0 && c->height <= highest && !must_wait(run, i)))) {
             const bool accepted = advance_accepts(run, i);
             advance_point *point =
                 accepted && c->side >= 0 ? add_speculative(run, i, !projected) : NULL;
