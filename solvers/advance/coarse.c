@@ -15,13 +15,12 @@ bool advance_is_coarse(const advance_run *run)
 }
 
 // Rounds of projection, certificates and points of what blocks. as_solved: the motion is first
-// certified as it was solved. *again: another solve comes first, with contacts that this has found,
+// certified as it was solved. true: another solve comes first, with contacts that this has found,
 // or, of what settles, with friction bounds of better forces.
-static void project(advance_run *run, bool as_solved, bool *again)
+static bool project(advance_run *run, bool as_solved)
 {
     const int points = run->points.count;
     bool *moved = run->work.moved;
-    *again = false;
     for (int round = 0; round < ADVANCE_ROUNDS; round++) {
         if (!as_solved) {
             const bool exact = run->rows.count > 0 && round >= ADVANCE_SWEPT_ROUNDS;
@@ -33,32 +32,30 @@ static void project(advance_run *run, bool as_solved, bool *again)
         if (apart || advance_is_spent(run, 0) || run->result != SPRAG_OK ||
             !(advance_meet_blocking(run, run->attempt.length, INFINITY, as_solved) ||
               falls_short)) {
-            break;
+            return false;
         }
         if (as_solved && (run->settling || run->points.count > points) && run->work_left > 0) {
-            *again = true;
-            break;
+            return true;
         }
         as_solved = false;
     }
+    return false;
 }
 
 // Solves, then takes the approach that is left out of the motion.
 static void solve_projected(advance_run *run, double longest)
 {
+    bool again = true;
     run->attempt.has_guess = false;
     advance_begin_attempt(run, longest);
-    for (int pass = 0; pass < ADVANCE_COARSE_SOLVES && (pass == 0 || run->work_left > 0); pass++) {
-        int points = run->points.count;
-        bool again = false;
+    for (int pass = 0; again && pass < ADVANCE_COARSE_SOLVES && (pass == 0 || run->work_left > 0);
+         pass++) {
+        const int points = run->points.count;
         run->attempt.ignore_dips = true;
         advance_solve(run, longest);
         run->attempt.ignore_dips = false;
-        project(run, pass == 0, &again);
-        bool more = run->points.count > points, apart = run->attempt.safe >= longest;
-        if (!again && (!more || apart)) {
-            break;
-        }
+        again =
+            project(run, pass == 0) || (run->points.count > points && run->attempt.safe < longest);
     }
 }
 
