@@ -1,4 +1,5 @@
-// dCollide of a shape with a triangle mesh or a heightfield.
+// dCollide of a shape with a triangle mesh or a heightfield. If all triangles near the shape are in
+// one plane, this is that of the plane, as long as its points are on the triangles.
 #include "contact_points.h"
 
 #include <math.h>
@@ -17,6 +18,97 @@ static const double LOOKS = 0.2;
 // counts then, too. Greater: boxes that lie askew on the back of a wall that moves pass it;
 // smaller: what is beside an edge leaves by a back that it does not lie on.
 static const double NEARLY_FLAT = 0.9;
+
+// ---- one plane
+
+static void set_plane(const ode_mesh_collision *c, sprag_pose *plane)
+{
+    const sprag_pose *pose = &c->geom[c->side].pose;
+    double n[3];
+    mul33(pose->rotation, c->near[c->side].normal, n);
+    sprag_ode_set_plane(n, plane->rotation);
+    sprag_pose_world(pose, c->near[c->side].triangle[0].corner[0], plane->position);
+}
+
+typedef struct question { // which triangle has a point?
+    double at[3];         // m, in the axes of the mesh
+    int number;           // the first one that is found; -1: none
+    double corner[3][3];  // its, m
+} question;
+
+static void ask(void *data, int number, const double corner[3][3])
+{
+    question *q = data;
+    if (q->number < 0 && sprag_triangle_has(corner, q->at, ODE_SAME_POINT)) {
+        q->number = number;
+        memcpy(q->corner, corner, sizeof q->corner);
+    }
+}
+
+// Looks for a triangle that has a point (m, world).
+static question triangle_at(const ode_mesh_collision *c, const double at[3])
+{
+    double bounds[6];
+    question q = {.number = -1};
+    sprag_pose_local(&c->geom[c->side].pose, at, q.at);
+    for (int k = 0; k < 3; k++) {
+        bounds[k] = q.at[k] - ODE_SAME_POINT;
+        bounds[k + 3] = q.at[k] + ODE_SAME_POINT;
+    }
+    (void)sprag_ode_triangles_in(&c->geom[c->side], bounds, INFINITY, NULL, ask, &q);
+    return q;
+}
+
+// Is the surface as wide about a point (m, world) as that point is deep? Else the way out of an
+// overlap may lead over its rim. near: a triangle that may have all of it.
+static bool is_wide(const ode_mesh_collision *c, const sprag_pose *plane, const double at[3],
+                    double depth, const double near[3][3])
+{
+    bool wide = true;
+    for (int i = 0; i < 4 && wide && depth > 0; i++) {
+        double aside[3], local[3];
+        for (int k = 0; k < 3; k++) {
+            aside[k] = at[k] + (i % 2 ? depth : -depth) * plane->rotation[3 * k + i / 2];
+        }
+        sprag_pose_local(&c->geom[c->side].pose, aside, local);
+        wide = sprag_triangle_has(near, local, ODE_SAME_POINT) || triangle_at(c, aside).number >= 0;
+    }
+    return wide;
+}
+
+// The gap of the shape and the half-space behind the plane, or, turned, the one in front of it.
+// false: the kernel cannot use it.
+static bool find_plane_gap(const ode_mesh_collision *c, const sprag_pose *plane, bool turned,
+                           sprag_gap *gap, sprag_manifold *manifold)
+{
+    static const sprag_shape half_space = {.kind = SPRAG_PLANE};
+    const sprag_gap_query query = {c->all->reach, c->all->reach};
+    const ode_geom *other = &c->geom[!c->side];
+    const sprag_shape *shape[2] = {&other->shape, &other->shape};
+    const sprag_pose *pose[2] = {&other->pose, &other->pose};
+    sprag_pose side = *plane;
+    for (int k = 0; k < 3 && turned; k++) {
+        side.rotation[3 * k + 1] *= -1;
+        side.rotation[3 * k + 2] *= -1;
+    }
+    shape[c->side] = &half_space;
+    pose[c->side] = &side;
+    return sprag_gap_find(shape, pose, &query, NULL, gap, manifold) == SPRAG_OK;
+}
+
+// Looks for a triangle that has a point of the shape, somewhere between those that are farthest
+// behind the plane and in front of it. A shape that is behind the plane, or goes past the rim or
+// through a hole, overlaps none.
+static question find_cut(const ode_mesh_collision *c, const sprag_gap *front, const sprag_gap *back)
+{
+    const double share = front->distance / (front->distance + back->distance);
+    const double *from = front->point[!c->side], *to = back->point[!c->side];
+    double at[3];
+    for (int k = 0; k < 3; k++) {
+        at[k] = from[k] + share * (to[k] - from[k]);
+    }
+    return triangle_at(c, at);
+}
 
 // The shapes and poses of the sides, the mesh's as a triangle of it.
 typedef struct two_sides {
@@ -37,18 +129,15 @@ static void set_sides(const ode_mesh_collision *c, const double corner[3][3], tw
     }
 }
 
-// The number of a triangle that has a point (m, world) of the patch that takes its place.
-static int number_at(const ode_mesh_collision *c, const double world[3])
+void sprag_ode_add_mesh_points(ode_mesh_collision *c, int number, const sprag_gap *gap,
+                               const sprag_manifold *manifold)
 {
-    const ode_near *near = &c->near[c->side];
-    double at[3];
-    int i = 0;
-    sprag_pose_local(&c->geom[c->side].pose, world, at);
-    while (i < near->count - 1 &&
-           !sprag_triangle_has(near->triangle[i].corner, at, 2 * SPRAG_TRIANGLE_OFF)) {
-        i++;
+    int named[2] = {-1, -1};
+    named[c->side] = sprag_ode_named_triangle(c->geom[c->side].named, number);
+    if (c->piece) {
+        named[!c->side] = sprag_ode_named_triangle(c->geom[!c->side].named, c->piece->number);
     }
-    return near->triangle[i].number;
+    sprag_ode_add_points(c->all, gap, manifold, named, c->spot);
 }
 
 // Point i of a manifold alone.
@@ -59,25 +148,55 @@ static sprag_manifold point_of(const sprag_manifold *manifold, int i)
     return one;
 }
 
-void sprag_ode_add_mesh_points(ode_mesh_collision *c, int number, const sprag_gap *gap,
-                               const sprag_manifold *manifold)
+// Takes, for a shape that overlaps the half-space behind the plane, the side by which it leaves.
+// gap, manifold: of the front; changed to those of the back. false: the shape does not cross the
+// plane on a triangle, the way out may lead over a rim, or the kernel cannot tell.
+static bool take_side(const ode_mesh_collision *c, const sprag_pose *plane, sprag_gap *gap,
+                      sprag_manifold *manifold)
 {
-    int named[2] = {-1, -1};
-    if (number == ODE_PATCH && manifold->count > 1) { // each is on a triangle of its own
-        for (int i = 0; i < manifold->count; i++) {
-            const sprag_manifold one = point_of(manifold, i);
-            sprag_ode_add_mesh_points(c, number, gap, &one);
+    sprag_gap back;
+    if (!find_plane_gap(c, plane, true, &back, NULL) || back.beyond) {
+        return false;
+    }
+    const question cut = find_cut(c, gap, &back);
+    if (cut.number < 0) {
+        return false;
+    }
+    if (back.distance > gap->distance) {
+        two_sides s;
+        set_sides(c, cut.corner, &s);
+        if (sprag_ode_is_behind(c, s.shape, s.pose, &back) &&
+            !find_plane_gap(c, plane, true, gap, manifold)) {
+            return false;
         }
-        return;
     }
-    if (number == ODE_PATCH) {
-        number = number_at(c, manifold->count ? manifold->point[0][c->side] : gap->point[c->side]);
+    return is_wide(c, plane, gap->point[c->side], -gap->distance, (const double(*)[3])cut.corner);
+}
+
+// Adds the points of the plane of all triangles. false: they are not in one, it ends where the
+// shape is, or the shape does not cross it there.
+static bool collide_plane(ode_mesh_collision *c)
+{
+    const int side = c->side, kept = c->all->count;
+    sprag_pose plane;
+    sprag_gap gap;
+    sprag_manifold manifold;
+    if (c->geom[!side].shape.kind == SPRAG_PLANE || !c->near[side].is_flat) {
+        return false;
     }
-    named[c->side] = sprag_ode_named_triangle(c->geom[c->side].named, number);
-    if (c->piece) {
-        named[!c->side] = sprag_ode_named_triangle(c->geom[!c->side].named, c->piece->number);
+    set_plane(c, &plane);
+    if (!find_plane_gap(c, &plane, false, &gap, &manifold)) {
+        return false;
     }
-    sprag_ode_add_points(c->all, gap, manifold, named, c->spot);
+    bool whole = gap.distance >= 0 || take_side(c, &plane, &gap, &manifold);
+    for (int i = 0; i < manifold.count && whole; i++) { // none, if the gap is beyond the reach
+        const sprag_manifold one = point_of(&manifold, i);
+        const int number = triangle_at(c, one.point[0][side]).number;
+        whole = number >= 0;
+        sprag_ode_add_mesh_points(c, number, &gap, &one);
+    }
+    c->all->count = whole ? c->all->count : kept;
+    return whole;
 }
 
 // ---- triangles
@@ -303,18 +422,25 @@ void sprag_ode_collide_triangle(ode_mesh_collision *c, const ode_triangle *trian
 // ---- callbacks
 
 // Asks the program's callback about each triangle, and gives them to the one for all at once, as
-// ODE does. false: no memory.
-static bool ask_program(ode_mesh_collision *c, dTriCallback *one, dTriArrayCallback *array)
+// ODE does. heard: it chooses triangles, or numbers for points of several. false: no memory.
+static bool ask_program(ode_mesh_collision *c, bool *heard)
 {
+    dGeomID mesh = c->geom[c->side].geom, other = c->geom[!c->side].geom;
     ode_near *near = &c->near[c->side];
+    *heard = false;
+    if (dGeomGetClass(mesh) != dTriMeshClass) {
+        return true;
+    }
+    dTriCallback *one = dGeomTriMeshGetCallback(mesh);
+    dTriArrayCallback *array = dGeomTriMeshGetArrayCallback(mesh);
+    *heard = one || dGeomTriMeshGetTriMergeCallback(mesh);
     int left = 0;
     for (int i = 0; i < near->count && one; i++) {
-        if (one(c->geom[c->side].geom, c->geom[!c->side].geom, near->triangle[i].number)) {
+        if (one(mesh, other, near->triangle[i].number)) {
             near->triangle[left++] = near->triangle[i];
         }
     }
     near->count = one ? left : near->count;
-    near->faces = one ? left : near->faces;
     if (array && near->count) {
         int *number = SPRAG_TAKE(c->all->scratch, near->count, int);
         if (!number) {
@@ -328,35 +454,6 @@ static bool ask_program(ode_mesh_collision *c, dTriCallback *one, dTriArrayCallb
     return true;
 }
 
-static void collide_faces(ode_mesh_collision *c, int most, bool any)
-{
-    const ode_near *near = &c->near[c->side];
-    for (int i = 0; i < near->faces && !(any && c->all->count >= most); i++) {
-        sprag_ode_collide_triangle(c, &near->face[i]);
-    }
-}
-
-// Is the plane of a mesh as wide about the deepest point as that is deep? Else the way out of an
-// overlap may lead over its rim.
-static bool is_wide(const ode_mesh_collision *c)
-{
-    const ode_points *all = c->all;
-    const ode_point *deepest = all->point;
-    for (int i = 1; i < all->count; i++) {
-        deepest = all->point[i].gap < deepest->gap ? &all->point[i] : deepest;
-    }
-    if (all->count == 0 || deepest->gap >= -2 * all->reach) {
-        return true;
-    }
-    ode_near near;
-    ode_geom about = {.kind = ODE_GEOM_SHAPE,
-                      .shape = {.kind = SPRAG_SPHERE, .radius = -deepest->gap},
-                      .pose.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
-    memcpy(about.pose.position, deepest->at, sizeof deepest->at);
-    return sprag_ode_triangles_near(&c->geom[c->side], &about, 0, true, all->scratch, &near) &&
-           near.face == &near.patch;
-}
-
 bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, int most, bool any)
 {
     ode_mesh_collision c = {.all = all, .geom = geom, .side = side};
@@ -365,31 +462,17 @@ bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, i
     if (geom[!side].shape.kind == SPRAG_SPHERE) {
         c.spot = own ? ODE_SPOT_ON_1 : ODE_SPOT_ON_0;
     }
-    dTriCallback *one = NULL;
-    dTriArrayCallback *array = NULL;
-    bool heard = false; // the program chooses triangles, or numbers for points of several
-    if (dGeomGetClass(geom[side].geom) == dTriMeshClass) {
-        one = dGeomTriMeshGetCallback(geom[side].geom);
-        array = dGeomTriMeshGetArrayCallback(geom[side].geom);
-        heard = one || array || dGeomTriMeshGetTriMergeCallback(geom[side].geom);
-    }
-    const double reach = 2 * all->reach;
-    ode_near *near = &c.near[side];
-    if (!sprag_ode_triangles_near(&geom[side], &geom[!side], reach, !heard, all->scratch, near) ||
-        !ask_program(&c, one, array)) {
+    bool heard;
+    if (!sprag_ode_triangles_near(&geom[side], &geom[!side], 2 * all->reach, ODE_NEAR_FLAT,
+                                  all->scratch, &c.near[side]) ||
+        !ask_program(&c, &heard)) {
         return false;
     }
-    collide_faces(&c, most, any);
-    if (near->face == &near->patch && !is_wide(&c)) {
-        all->count = 0;
-        if (!sprag_ode_triangles_near(&geom[side], &geom[!side], reach, false, all->scratch,
-                                      near)) {
-            return false;
-        }
-        collide_faces(&c, most, any);
+    if (c.near[side].count == 0 || (!heard && collide_plane(&c))) {
+        return true;
     }
-    if (!heard && near->faces > 1) { // edges within a face make points within it
-        sprag_ode_keep_outlines(all);
+    for (int i = 0; i < c.near[side].count && !(any && all->count >= most); i++) {
+        sprag_ode_collide_triangle(&c, &c.near[side].triangle[i]);
     }
     return true;
 }

@@ -122,7 +122,7 @@ static bool find_both(two_meshes *m)
         apart |= !(hi + reach >= lo);
     }
     for (int side = 0; side < 2 && !apart; side++) {
-        if (!sprag_ode_triangles_near(&m->geom[side], &shared, reach, false, scratch,
+        if (!sprag_ode_triangles_near(&m->geom[side], &shared, reach, ODE_NEAR_FLAT, scratch,
                                       &m->c.near[side])) {
             return false;
         }

@@ -11,10 +11,6 @@
 #include "ode.h"
 #include "tolerances.h"
 
-// Tangent of the angle between triangles that may be in one plane. Greater: more triangles of
-// gentle hills are listed before they are found not to be; smaller: uneven small ones are not one.
-static const double LEVEL = 1e-3;
-
 typedef struct search {
     const sprag_shape *shape;
     sprag_pose pose;  // of the shape in the axes of the mesh
@@ -22,11 +18,26 @@ typedef struct search {
     bool boxed;       // is_box_apart knows the shape
     double bounds[6]; // m, of the shape in the axes of the mesh, with the reach
     double along[9];  // sizes of the components of its rotation
+    ode_near_mode mode;
     sprag_scratch *scratch;
     ode_near *near;
-    bool is_flat; // all so far may be in one plane, and merged
-    bool full;    // the list; further triangles are not looked at
+    bool full; // the list; further triangles are not looked at
 } search;
+
+// Is the triangle in the plane of the first one, with its front on the same side? slope: of it, at
+// most.
+static bool is_level(const ode_near *near, const ode_triangle *t, double slope)
+{
+    const ode_triangle *first = &near->triangle[0];
+    bool level = dot3(first->normal, t->normal) > 0;
+    for (int k = 0; k < 3 && level; k++) {
+        double from[3];
+        subtract3(t->corner[k], first->corner[0], from);
+        const double off = dot3(near->normal, from);
+        level = off * off <= slope * slope * dot3(from, from);
+    }
+    return level;
+}
 
 // m, the middle and half lengths of a box.
 static void middle_of(const double box[6], double middle[3], double half[3])
@@ -78,7 +89,7 @@ static bool skips(const void *data, const double box[6])
 {
     const search *s = data;
     double half[3], middle[3], local[3], wide[3];
-    if (!s->boxed || s->is_flat) {
+    if (!s->boxed || (s->near->is_flat && s->mode == ODE_NEAR_MERGED)) {
         return false;
     }
     middle_of(box, middle, half);
@@ -100,22 +111,13 @@ static void keep_near(search *s)
     near->count = left;
 }
 
-// Do two triangles look in nearly the same direction?
-static bool looks_level(const ode_triangle *a, const ode_triangle *b)
-{
-    double across[3];
-    cross3(a->normal, b->normal, across);
-    const double along = dot3(a->normal, b->normal);
-    return along > 0 && dot3(across, across) <= LEVEL * LEVEL * along * along;
-}
-
-// None is looked at closely as long as all may be in one plane, and the list has room.
+// None is looked at closely as long as all are in one plane, and the list has room.
 static void add(void *data, int number, const double corner[3][3])
 {
     search *s = data;
     ode_near *near = s->near;
-    if (s->is_flat && near->count == ODE_MOST_TRIANGLES) {
-        s->is_flat = false;
+    if (s->mode != ODE_NEAR_FLAT && near->is_flat && near->count == ODE_MOST_TRIANGLES) {
+        near->is_flat = false;
         keep_near(s);
     }
     s->full |= near->count == ODE_MOST_TRIANGLES;
@@ -135,12 +137,16 @@ static void add(void *data, int number, const double corner[3][3])
     subtract3(corner[2], corner[0], edge[1]);
     cross3(edge[0], edge[1], t->normal);
     t->number = number;
-    if (s->is_flat && !looks_level(&near->triangle[0], t)) {
-        s->is_flat = false;
+    if (near->is_flat && near->count == 0) {
+        memcpy(near->normal, t->normal, sizeof t->normal);
+        near->is_flat = normalise3(near->normal);
+    }
+    if (near->is_flat && !is_level(near, t, SPRAG_TRIANGLE_FLAT)) {
+        near->is_flat = false;
         keep_near(s);
         near->triangle[near->count] = *t;
     }
-    near->count += s->is_flat || !is_apart(s, t);
+    near->count += near->is_flat || !is_apart(s, t);
 }
 
 // ---- triangles that fill their plane
@@ -191,14 +197,17 @@ static double area_within(const double corner[3][3], const double bounds[6], con
     return sum;
 }
 
-// A triangle around the part of the plane that is in the bounds. at: m, a point of the plane.
-static void set_patch(const search *s, const double at[3], const double n[3], ode_triangle *patch)
+// A triangle around the part of the plane that is in the bounds.
+static void set_patch(const search *s, ode_triangle *patch)
 {
-    const double *b = s->bounds;
+    const double *b = s->bounds, *n = s->near->normal;
     const int least = fabs(n[0]) < 0.5 ? 0 : 1;
     double middle[3], across[2][3] = {{least == 0, least == 1, 0}}, half[3], from[3];
-    middle_of(b, middle, half);
-    subtract3(middle, at, from);
+    for (int k = 0; k < 3; k++) {
+        middle[k] = (b[k] + b[k + 3]) / 2;
+        half[k] = (b[k + 3] - b[k]) / 2;
+    }
+    subtract3(middle, s->near->triangle[0].corner[0], from);
     add_scaled(middle, -dot3(n, from), n, 3);
     add_scaled(across[0], -dot3(n, across[0]), n, 3);
     normalise3(across[0]);
@@ -212,38 +221,23 @@ static void set_patch(const search *s, const double at[3], const double n[3], od
     }
 }
 
-// Do the triangles fill one plane where the shape may go? patch: a triangle of that plane, on the
-// highest of their corners.
-static bool fill_plane(const search *s, ode_triangle *patch)
+// One triangle takes the place of those that fill their plane where the shape may go.
+static void merge(const search *s)
 {
-    const ode_near *near = s->near;
-    double n[3] = {0}, lo = INFINITY, hi = -INFINITY, sum = 0;
-    for (int i = 0; i < near->count; i++) {
-        add_scaled(n, 1, near->triangle[i].normal, 3);
+    ode_near *near = s->near;
+    ode_triangle patch;
+    double sum = 0;
+    bool level = true;
+    set_patch(s, &patch);
+    for (int i = 0; i < near->count && level; i++) {
+        level = is_level(near, &near->triangle[i], SPRAG_TRIANGLE_FILLS);
+        sum += area_within(near->triangle[i].corner, s->bounds, near->normal);
     }
-    if (!normalise3(n)) {
-        return false;
+    const double whole = area_within(patch.corner, s->bounds, near->normal);
+    if (level && whole > 0 && fabs(sum - whole) <= SPRAG_TRIANGLE_FILLS * whole) {
+        near->triangle[0] = patch;
+        near->count = 1;
     }
-    const double *origin = near->triangle[0].corner[0];
-    for (int i = 0; i < near->count && hi - lo <= SPRAG_TRIANGLE_OFF; i++) {
-        double flat[3][3], from[3];
-        memcpy(flat, near->triangle[i].corner, sizeof flat);
-        for (int k = 0; k < 3; k++) {
-            subtract3(flat[k], origin, from);
-            const double height = dot3(n, from);
-            lo = fmin(lo, height);
-            hi = fmax(hi, height);
-            add_scaled(flat[k], -height, n, 3);
-        }
-        sum += area_within((const double(*)[3])flat, s->bounds, n);
-    }
-    set_patch(s, origin, n, patch);
-    const double whole = area_within((const double(*)[3])patch->corner, s->bounds, n);
-    for (int k = 0; k < 3; k++) {
-        add_scaled(patch->corner[k], hi, n, 3);
-    }
-    return hi - lo <= SPRAG_TRIANGLE_OFF && whole > 0 &&
-           fabs(sum - whole) <= SPRAG_TRIANGLE_FILLS * whole;
 }
 
 double sprag_ode_move_half(ode_geom *shape, const double way[3], const ode_motion *motion)
@@ -272,14 +266,11 @@ double sprag_ode_move_half(ode_geom *shape, const double way[3], const ode_motio
 }
 
 bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, double reach,
-                              bool merged, sprag_scratch *scratch, ode_near *near)
+                              ode_near_mode mode, sprag_scratch *scratch, ode_near *near)
 {
-    search s = {.shape = &shape->shape,
-                .reach = reach,
-                .scratch = scratch,
-                .near = near,
-                .is_flat = merged};
-    *near = (ode_near){0};
+    search s = {
+        .shape = &shape->shape, .reach = reach, .mode = mode, .scratch = scratch, .near = near};
+    *near = (ode_near){.is_flat = mode != ODE_NEAR_EACH};
     sprag_pose_in(&mesh->pose, &shape->pose, &s.pose);
     s.boxed = s.shape->kind <= SPRAG_BOX;
     if (s.shape->kind == SPRAG_SPHERE) { // the axes of the mesh are its own
@@ -291,11 +282,10 @@ bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, doubl
         s.along[k] = fabs(s.pose.rotation[k]);
     }
     const bool found = sprag_ode_triangles_in(mesh, s.bounds, ODE_MOST_TRIANGLES, skips, add, &s);
-    const bool fills = s.is_flat && near->count > 0 && fill_plane(&s, &near->patch);
-    if (s.is_flat && !fills) {
+    if (mode == ODE_NEAR_MERGED && near->is_flat && near->count > 0) {
+        merge(&s);
         keep_near(&s);
+        near->is_flat = false;
     }
-    near->face = fills ? &near->patch : near->triangle;
-    near->faces = fills ? 1 : near->count;
     return found && !s.full && !scratch->failed;
 }

@@ -17,10 +17,15 @@ typedef struct ode_triangle {
 typedef struct ode_near { // in scratch
     ode_triangle *triangle;
     int count, room;
-    ode_triangle patch;       // of those that fill one plane where the shape may go
-    const ode_triangle *face; // what the shape meets: all triangles, or the patch in their place
-    int faces;
+    bool is_flat;     // all that may be near the shape are in one plane; not ODE_NEAR_EACH
+    double normal[3]; // its normal, unit, in the axes of the mesh
 } ode_near;
+
+typedef enum ode_near_mode {
+    ODE_NEAR_EACH,
+    ODE_NEAR_FLAT,   // as long as all that may be near are in one plane, all of these
+    ODE_NEAR_MERGED, // one triangle for all, if they fill one plane where the shape may go
+} ode_near_mode;
 
 enum { ODE_PATCH = INT_MAX }; // number of a triangle that takes the place of others
 
@@ -38,9 +43,8 @@ double sprag_ode_move_half(ode_geom *shape, const double way[3], const ode_motio
 
 // Lists the triangles that are not farther (m) from a shape than this. Of balls, these are all; of
 // capsules, cylinders and boxes, a few more: those that are not apart by their boxes along the axes
-// of the shape. merged: one triangle takes the place of those that fill one plane where the shape
-// may go. false: no memory, or too many.
+// of the shape. false: no memory, or too many.
 bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, double reach,
-                              bool merged, sprag_scratch *scratch, ode_near *near);
+                              ode_near_mode mode, sprag_scratch *scratch, ode_near *near);
 
 #endif

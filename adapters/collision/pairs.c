@@ -357,15 +357,15 @@ static int add_near(mesh_search *m)
     double way[3];
     m->other = &other->geom;
     subtract3(other->motion.shift, mesh->motion.shift, way);
-    const bool merged = !callback_of(m);
+    const ode_near_mode mode = callback_of(m) ? ODE_NEAR_EACH : ODE_NEAR_MERGED;
     const double reach = mesh->reach + f->margin / 2 + other->motion.slack +
                          sprag_ode_move_half(&middle, way, &other->motion);
-    f->crowded |= !sprag_ode_triangles_near(&mesh->geom, &middle, reach, merged, f->scratch, &near);
+    f->crowded |= !sprag_ode_triangles_near(&mesh->geom, &middle, reach, mode, f->scratch, &near);
     const bool known = !f->crowded;
-    for (int i = 0; i < near.faces && !f->crowded; i++) {
-        add_triangle(m, near.face[i].number, near.face[i].corner);
+    for (int i = 0; i < near.count && !f->crowded; i++) {
+        add_triangle(m, near.triangle[i].number, near.triangle[i].corner);
     }
-    return known ? near.faces : INT_MAX;
+    return known ? near.count : INT_MAX;
 }
 
 // Pairs a triangle of the first mesh with those of the second.

@@ -163,10 +163,8 @@ enum { SPRAG_FACE_CORNERS = 32, SPRAG_RIM_POINTS = 8 };
 // roll away, and slide over edges that they should catch; smaller: rounding.
 #define SPRAG_TRIANGLE_FLAT 1e-6
 
-// m, between the highest and lowest corners of triangles that one takes the place of, and share of
-// its area that they may leave empty. Greater: bodies stand off them by more than the methods can
-// tell, or go over a hole; smaller: rounding, of corners in single precision.
-#define SPRAG_TRIANGLE_OFF 4e-7
+// Sine, and share of an area, by which triangles that one takes the place of may miss its plane and
+// leave it empty. Greater: what is certified goes into them, or over a hole; smaller: rounding.
 #define SPRAG_TRIANGLE_FILLS 1e-9
 
 #endif

@@ -113,17 +113,17 @@ START_TEST(all_triangles_within_reach_are_listed)
         static all brute;
         brute = (all){.mesh = &geom[0], .shape = &geom[1], .reach = chance_power(&dice, -6, -1)};
         ck_assert(sprag_ode_triangles(&geom[0], geom[0].bounds, INFINITY, note, &brute));
-        for (int merged = 0; merged < 2; merged++) {
+        for (int mode = ODE_NEAR_EACH; mode <= ODE_NEAR_MERGED; mode++) {
             ode_near found;
             int left = brute.count;
             sprag_scratch_reset(&scratch);
-            ck_assert(sprag_ode_triangles_near(&geom[0], &geom[1], brute.reach, merged, &scratch,
-                                               &found));
+            ck_assert(sprag_ode_triangles_near(&geom[0], &geom[1], brute.reach, (ode_near_mode)mode,
+                                               &scratch, &found));
             for (int k = 0; k < found.count; k++) {
                 ck_assert_int_lt(found.triangle[k].number, MOST);
                 left -= brute.near[found.triangle[k].number];
             }
-            ck_assert_msg(left == 0, "run %d, merged %d: %d of %d", i, merged, left, brute.count);
+            ck_assert_msg(left == 0, "run %d, mode %d: %d of %d", i, mode, left, brute.count);
             listed += found.count;
             near += brute.count;
         }

