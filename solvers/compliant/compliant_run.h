@@ -478,7 +478,7 @@ void compliant_report_events(compliant_run *run); // to the caller
 // of those that bounce: apart or at rest. false: there is no solution.
 bool compliant_impact(compliant_run *run);
 // Impulses of a pair in flight that touches nothing else; its bodies are placed at state.x, which
-// have them as the frame does. false: nothing is done.
+// have them as the frame does. false: compliant_impact is to go on; earlier waves of impulses stay.
 bool compliant_bounce(compliant_run *run, int guard);
 // Tests whether a pair that bounces may touch within the frame, faster than it takes to rest.
 bool compliant_will_impact(compliant_run *run);

@@ -599,7 +599,7 @@ static int usage(FILE *to, int code)
         "installed; 1 min for 30 100\n"
         "  scenes [--options=OPTIONS] [MODEL...]\n"
         "                                 heaps and games against QuickStep(20): time, worst step, "
-        "errors; 5 min\n"
+        "errors; 9 min\n"
         "  factor                         sparse factorization beside LAPACK and, if installed, "
         "SuiteSparse; 2 min\n"
         "  general [--full]               success and time of the general solver; 3 min\n"
