@@ -139,7 +139,7 @@ static void wreck_open(sprag_scene *scene)
     wreck *w = scene->data;
     double angle = 70 * SPRAG_DEGREE + sprag_scene_draw(scene, -0.05, 0.05);
     sprag_scene_floor(scene);
-    w->bricks = scene->model->size < BRICKS_MAX ? scene->model->size : BRICKS_MAX;
+    w->bricks = scene->model->size;
     int in_course = (int)fmax(1, round(sqrt(2.0 * w->bricks))); // about twice as many as courses
     for (int i = 0; i < w->bricks; i++) {
         int course = i / in_course;
@@ -189,6 +189,7 @@ const sprag_script sprag_wreck = {
     .data = sizeof(wreck),
     .contacts = 8,
     .friction = 0.6,
+    .size_max = BRICKS_MAX,
     .open = wreck_open,
     .after_step = wreck_after_step,
     .measure = wreck_measure,
@@ -281,9 +282,8 @@ static int add_figure(sprag_scene *scene, double x, double y, double z, dJointID
 static void ragdolls_open(sprag_scene *scene)
 {
     ragdolls *r = scene->data;
-    int dolls = scene->model->size < DOLLS_MAX ? scene->model->size : DOLLS_MAX;
     sprag_scene_floor(scene);
-    for (int i = 0; i < dolls; i++) {
+    for (int i = 0; i < scene->model->size; i++) {
         double x = 0.5 * (i % 4 / 2) + sprag_scene_draw(scene, -0.1, 0.1);
         double y = 0.9 * (i % 2) + sprag_scene_draw(scene, -0.05, 0.05);
         r->joints += add_figure(scene, x, y, 0.5 + 1.8 * (i / 4), r->joint + r->joints);
@@ -313,6 +313,7 @@ const sprag_script sprag_ragdolls = {
     .data = sizeof(ragdolls),
     .contacts = 6,
     .friction = 0.6,
+    .size_max = DOLLS_MAX,
     .open = ragdolls_open,
     .after_step = ragdolls_after_step,
     .measure = ragdolls_measure,

@@ -97,6 +97,11 @@ static const sprag_model *sized(const sprag_model *model, long size, long seed)
     return &row[i];
 }
 
+int sprag_model_size_max(const sprag_model *model)
+{
+    return model->script->size_max ? model->script->size_max : 100000;
+}
+
 const sprag_model *sprag_model_find(const char *name)
 {
     size_t length = strcspn(name, ":");
@@ -110,7 +115,8 @@ const sprag_model *sprag_model_find(const char *name)
     }
     char *end;
     long size = strtol(name + length + 1, &end, 10), seed = 0;
-    bool good = model->size > 0 && end > name + length + 1 && size >= 1 && size <= 100000;
+    bool good = model->size > 0 && end > name + length + 1 && size >= 1 &&
+                size <= sprag_model_size_max(model);
     if (good && *end == ':') {
         const char *second = end + 1;
         seed = strtol(second, &end, 10);

@@ -65,6 +65,9 @@ extern const sprag_model sprag_models[];
 // of their random numbers after a second colon: "pile:500:2". Not thread-safe.
 const sprag_model *sprag_model_find(const char *name);
 
+// The largest size that a model with a size accepts.
+int sprag_model_size_max(const sprag_model *);
+
 // Makes the world, space and bodies. step: s; 0: the default of the model. Returns 1, or 0 without
 // memory. Call dInitODE2 before.
 int sprag_scene_open(sprag_scene *, const sprag_model *, double step);

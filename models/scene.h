@@ -17,6 +17,7 @@ struct sprag_script {
     int contacts;       // limit for a pair of geoms; 0: no collisions
     double friction;    // Coulomb coefficient, between any two geoms
     double penetration; // m, largest good result; 0: SPRAG_GOOD_LENGTH
+    int size_max;       // largest model size; 0: 100000
     void (*open)(sprag_scene *);
     void (*surface)(const sprag_scene *, dGeomID, dGeomID, dSurfaceParameters *); // may be NULL
     void (*before_step)(sprag_scene *);                   // forces, motors; may be NULL

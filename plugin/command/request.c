@@ -38,9 +38,10 @@ static void refuse_model(const char *name)
         cli_fail(0, "no model is called \"%s\"; did you mean %s?", name, meant->name);
     } else if (meant->size) {
         cli_fail(0,
-                 "\"%s\": the size of %s is a whole number from 1 to 100000, as in %s:%d; a seed "
-                 "may follow, as in %s:%d:2",
-                 name, meant->name, meant->name, meant->size, meant->name, meant->size);
+                 "\"%s\": the size of %s is a whole number from 1 to %d, as in %s:%d; a seed may "
+                 "follow, as in %s:%d:2",
+                 name, meant->name, sprag_model_size_max(meant), meant->name, meant->size,
+                 meant->name, meant->size);
     } else {
         cli_fail(0, "\"%s\": %s takes no size", name, meant->name);
     }

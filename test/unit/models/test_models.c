@@ -348,9 +348,10 @@ END_TEST
 START_TEST(finds_no_other_names)
 {
     static const char *const bad[] = {
-        "",        "slop",         "slopes", "SLOPE",   " slope",  "slope ",
-        "slope:3", "pile:",        "pile:0", "pile:-1", "pile:1x", "pile:1.5",
-        "pile:x",  "pile:1000000", ":",      ":5",      "stack:2", "pile:99999999999999999999"};
+        "",           "slop",         "slopes", "SLOPE",   " slope",  "slope ",
+        "slope:3",    "pile:",        "pile:0", "pile:-1", "pile:1x", "pile:1.5",
+        "pile:x",     "pile:1000000", ":",      ":5",      "stack:2", "pile:99999999999999999999",
+        "wreck:1001", "ragdolls:65"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         ck_assert_msg(sprag_model_find(bad[i]) == NULL, "found \"%s\"", bad[i]);
     }
