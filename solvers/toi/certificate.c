@@ -49,12 +49,17 @@ static void add_carried(const sprag_approach *a, int carrier, const double norma
     add_candidate(c, &plane, worth - (a->spin > 0 ? SPRAG_TOI_PREFER_SLOW * spin / a->spin : 0));
 }
 
+static bool is_triangle(const sprag_shape *shape)
+{
+    return shape->kind == SPRAG_POLYTOPE && shape->polytope->faces == 2;
+}
+
 // Adds the faces of one shape that look along the normal. true: one of them is along it exactly.
 static bool add_faces(const sprag_approach *a, int b, const double normal[3], candidates *c)
 {
     const sprag_side *side = &a->side[b];
     const sprag_shape *shape = side->core.shape;
-    const bool triangle = shape->kind == SPRAG_POLYTOPE && shape->polytope->faces == 2;
+    const bool triangle = is_triangle(shape) || is_triangle(a->side[!b].core.shape);
     const double least = triangle ? SPRAG_TOI_FACING_TRIANGLE : SPRAG_TOI_FACING, sign = b ? 1 : -1;
     double local[3], best[SPRAG_TOI_FACES], outwards[SPRAG_TOI_FACES][3], axis[3];
     int count = 0;

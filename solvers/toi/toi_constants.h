@@ -31,9 +31,9 @@ enum { SPRAG_TOI_EXPANSIONS = 24, SPRAG_TOI_DEEPER = 3, SPRAG_TOI_LOOKS = 4 };
 // Expansions of a plane on one shape that one of a plane across edges counts as, in the time.
 enum { SPRAG_TOI_CROSSING_EXPANSIONS = 4 };
 
-// Cosine with the normal that a face needs to be a candidate; a triangle's faces need only
-// TRIANGLE: a shape that slides over a mesh comes to the next triangle from its side but stays
-// above its plane.
+// Cosine with the normal that a face needs to be a candidate. If one shape is a triangle, faces of
+// both need only TRIANGLE: a shape that slides over a mesh comes to the next triangle from its side
+// but stays above the plane of it, or, where that is tilted, has it below its own face.
 #define SPRAG_TOI_FACING 0.1
 #define SPRAG_TOI_FACING_TRIANGLE (-0.1)
 
