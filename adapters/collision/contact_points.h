@@ -60,10 +60,6 @@ static inline bool sprag_ode_is_usable(sprag_result result, const sprag_gap *gap
 
 // ---- collide_mesh.c
 
-// m: a point this near to a triangle is on it. Greater: corners of small triangles share what is
-// apart; smaller: edges count as seen from the side by rounding.
-#define ODE_SAME_POINT 1e-9
-
 // The collision of a mesh with a shape, or with the triangles of another mesh, each of which is a
 // shape.
 typedef struct ode_mesh_collision {

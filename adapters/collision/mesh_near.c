@@ -24,17 +24,15 @@ typedef struct search {
     bool full; // the list; further triangles are not looked at
 } search;
 
-// Is the triangle in the plane of the first one, with its front on the same side? slope: of it, at
-// most.
-static bool is_level(const ode_near *near, const ode_triangle *t, double slope)
+// Is the triangle in the plane of the first one, with its front on the same side?
+static bool is_level(const ode_near *near, const ode_triangle *t)
 {
     const ode_triangle *first = &near->triangle[0];
     bool level = dot3(first->normal, t->normal) > 0;
     for (int k = 0; k < 3 && level; k++) {
         double from[3];
         subtract3(t->corner[k], first->corner[0], from);
-        const double off = dot3(near->normal, from);
-        level = off * off <= slope * slope * dot3(from, from);
+        level = fabs(dot3(near->normal, from)) <= ODE_SAME_POINT;
     }
     return level;
 }
@@ -141,7 +139,7 @@ static void add(void *data, int number, const double corner[3][3])
         memcpy(near->normal, t->normal, sizeof t->normal);
         near->is_flat = normalise3(near->normal);
     }
-    if (near->is_flat && !is_level(near, t, SPRAG_TRIANGLE_FLAT)) {
+    if (near->is_flat && !is_level(near, t)) {
         near->is_flat = false;
         keep_near(s);
         near->triangle[near->count] = *t;
@@ -227,14 +225,12 @@ static void merge(const search *s)
     ode_near *near = s->near;
     ode_triangle patch;
     double sum = 0;
-    bool level = true;
     set_patch(s, &patch);
-    for (int i = 0; i < near->count && level; i++) {
-        level = is_level(near, &near->triangle[i], SPRAG_TRIANGLE_FILLS);
+    for (int i = 0; i < near->count; i++) {
         sum += area_within(near->triangle[i].corner, s->bounds, near->normal);
     }
     const double whole = area_within(patch.corner, s->bounds, near->normal);
-    if (level && whole > 0 && fabs(sum - whole) <= SPRAG_TRIANGLE_FILLS * whole) {
+    if (whole > 0 && fabs(sum - whole) <= SPRAG_TRIANGLE_FILLS * whole) {
         near->triangle[0] = patch;
         near->count = 1;
     }

@@ -8,6 +8,11 @@
 #include "geoms.h"
 #include "scratch.h"
 
+// m: a point this near to a triangle, or to its plane, is on it. Greater: corners of small triangles
+// share what is apart, contacts are lost where triangles are not quite in one plane; smaller: edges
+// count as seen from the side by rounding.
+#define ODE_SAME_POINT 1e-9
+
 typedef struct ode_triangle {
     int number;
     double corner[3][3]; // m, in the axes of the mesh

@@ -163,8 +163,8 @@ enum { SPRAG_FACE_CORNERS = 32, SPRAG_RIM_POINTS = 8 };
 // roll away, and slide over edges that they should catch; smaller: rounding.
 #define SPRAG_TRIANGLE_FLAT 1e-6
 
-// Sine, and share of an area, by which triangles that one takes the place of may miss its plane and
-// leave it empty. Greater: what is certified goes into them, or over a hole; smaller: rounding.
+// Share of its area that triangles may leave empty which one takes the place of. Greater: what is
+// certified goes over a hole; smaller: rounding.
 #define SPRAG_TRIANGLE_FILLS 1e-9
 
 #endif

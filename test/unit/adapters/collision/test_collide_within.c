@@ -274,6 +274,28 @@ START_TEST(bounds_have_all_triangles)
 }
 END_TEST
 
+// A floor of two triangles, one of which rises by half of the reach in 280 m. A box above both is
+// within reach of that corner alone: the plane of the other triangle is not that of the floor.
+START_TEST(floors_that_rise_by_less_than_the_reach_are_touched)
+{
+    static const double corner[4][3] = {
+        {-100, -100, 0}, {100, -100, 0}, {-100, 100, 0}, {100, 100, 5e-5}};
+    static const dTriIndex index[6] = {0, 1, 2, 1, 3, 2};
+    dGeomTriMeshDataBuildDouble(data, corner, sizeof corner[0], 4, index, 6, 3 * sizeof *index);
+    dGeomID floor = dCreateTriMesh(NULL, data, NULL, NULL, NULL);
+    dGeomID box = dCreateBox(NULL, 220, 220, 2);
+    dGeomSetPosition(box, 0, 0, 1 + 1.2e-4);
+    const int count = touch(box, floor);
+    ck_assert_int_ge(count, 1);
+    for (int i = 0; i < count; i++) {
+        ck_assert_double_eq(contact[i].depth, 0);
+        ck_assert_double_gt(contact[i].pos[0] + contact[i].pos[1], 50);
+    }
+    dGeomDestroy(box);
+    dGeomDestroy(floor);
+}
+END_TEST
+
 // The largest side, on each axis, of the geom that has the smaller one.
 START_TEST(sizes_are_the_largest_sides)
 {
@@ -300,6 +322,7 @@ int main(void)
         suite, "all", start, stop, {blocks_of_inward_triangles_are_solids, 1},
         {long_rods_are_not_within_a_block, 1}, {open_blocks_of_inward_triangles_are_sheets, 1},
         {boxes_touch_flat_meshes_at_their_corners, 1}, {bounds_have_all_triangles, 1},
+        {floors_that_rise_by_less_than_the_reach_are_touched, 1},
         {meshes_are_what_they_were_at_the_last_look, 1}, {sizes_are_the_largest_sides, 1});
     return run_suite(suite);
 }
