@@ -51,7 +51,7 @@ static int holding_rows_of(dJointID joint)
     }
 }
 
-// Its first three rows hold a point.
+// Its first three rows hold a point, and none behind them has a linear part.
 static bool holds_point(dJointID joint)
 {
     switch ((int)dJointGetType(joint)) {

@@ -265,9 +265,10 @@ void sprag_ode_stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_st
                               sprag_scratch *scratch)
 {
     const int bodies = pulled->problem.bodies, most = (bodies + LANES - 1) / LANES;
+    ode_stiffened_four *to = SPRAG_TAKE_RAW(scratch, most, ode_stiffened_four);
+    const sprag_scratch before = *scratch;
     int *list = SPRAG_TAKE_RAW(scratch, bodies + LANES, int);
     four *f = SPRAG_TAKE_RAW(scratch, most, four);
-    ode_stiffened_four *to = SPRAG_TAKE_RAW(scratch, most, ode_stiffened_four);
     if (scratch->failed) {
         return;
     }
@@ -279,6 +280,7 @@ void sprag_ode_stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_st
     }
     stiffen_fours(f, to, fours, pulled->solve == ODE_WON ? 0 : 1);
     store_fours(pulled, f, fours);
+    sprag_scratch_release(scratch, &before);
 }
 
 // ---- derivatives

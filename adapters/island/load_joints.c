@@ -25,18 +25,17 @@
 // ---- one joint
 
 // Finds the rows of a joint with linear parts, from its first row on. A row that holds a point is
-// the first of three.
+// the first of three, and no other row of its joint has a linear part.
 static void find_rows(const ode_problem *pulled, int first, ode_loaded_joint *joint)
 {
     const dJointID *id = &pulled->row_joint[first];
     const sprag_row *row = &pulled->row[first];
     const int most = pulled->joint_rows - first;
     int rows = row->holds_point ? 3 : 0, linear = rows, from = 0, end = rows;
-    unsigned turning = 0, holding = 0;
+    unsigned turning = 0;
     for (; rows < most && id[rows] == *id; rows++) {
-        if (sprag_ode_turns(&row[rows])) {
+        if (row->holds_point || sprag_ode_turns(&row[rows])) {
             turning |= 1u << rows;
-            holding |= (unsigned)sprag_row_holds(&row[rows]) << rows;
         } else {
             from = linear == 0 ? rows : from;
             linear += rows == from + linear;
@@ -44,10 +43,11 @@ static void find_rows(const ode_problem *pulled, int first, ode_loaded_joint *jo
         }
     }
     joint->first = first, joint->end = first + rows;
-    joint->row = &pulled->row[first + from];
+    joint->at = first + from;
+    joint->row = &pulled->row[joint->at];
     joint->rows = end - from;
     joint->linear = linear;
-    joint->turning = turning, joint->holding = holding;
+    joint->turning = turning;
     joint->arc = NO_ARC;
 }
 
@@ -80,11 +80,10 @@ static inline bool join_groups(int *group, const int body[2])
 // have none.
 static void find_lever_of_distance(const ode_problem *pulled, ode_loaded_joint *joint)
 {
-    const int row = (int)(joint->row - pulled->row);
     bool any = false;
     memset(joint->lever, 0, sizeof joint->lever);
     for (int side = 0; side < 2 && joint->linear == 1; side++) {
-        any |= sprag_ode_lever_of_distance(pulled, row, side, joint->lever[side]);
+        any |= sprag_ode_lever_of_distance(pulled, joint->at, side, joint->lever[side]);
     }
     joint->rows = any ? joint->rows : 0;
     joint->linear = any ? joint->linear : 0;
@@ -150,11 +149,12 @@ INLINE void find_levers(ode_loaded_joint *joint)
 // at: m, of each body.
 INLINE void hold_in_the_middle(ode_loaded_joint *joint, double (*at)[4])
 {
+    static const lane_mask three = {-1, -1, -1, 0};
     const int *body = joint->row->body;
     if (joint->linear == 3 && body[1] != SPRAG_STATIC) {
         const vector3 apart = VECTOR3(at[body[0]]) - VECTOR3(at[body[1]]) +
                               VECTOR3(joint->lever[0]) - VECTOR3(joint->lever[1]),
-                      half = 0.5 * SHUFFLE(apart, zeros, 0, 1, 2, 4);
+                      half = 0.5 * SELECT(three, apart, zeros);
         VECTOR3(joint->lever[0]) -= half;
         VECTOR3(joint->lever[1]) += half;
         for (int i = 0; i < joint->rows; i++) {
@@ -192,16 +192,17 @@ static void share_arms(const ode_problem *pulled, int at, int *newest, double (*
 INLINE void find_arms(const ode_problem *pulled, ode_loaded_joint *joint, double (*at)[4],
                       double (*arm)[4])
 {
-    for (int side = 0; side < 2; side++) {
-        const int body = joint->row->body[side];
-        const int part = joint->part[side] = sprag_ode_part(pulled, body);
+    const int *body = joint->row->body;
+    for (int side = 0; side < 2 && pulled->part; side++) {
+        const int part = joint->part[side] = sprag_ode_part(pulled, body[side]);
         vector3 way = VECTOR3(joint->lever[side]);
-        if (pulled->part && part >= 0) {
-            way += VECTOR3(at[body]) - VECTOR3(pulled->part[part + 1].centre);
+        if (part >= 0) {
+            way += VECTOR3(at[body[side]]) - VECTOR3(pulled->part[part + 1].centre);
         }
-        if (pulled->part) {
-            VECTOR3(arm[side]) = way;
-        }
+        VECTOR3(arm[side]) = way;
+    }
+    if (!pulled->part) {
+        memcpy(joint->part, body, sizeof joint->part);
     }
     joint->arm = (const double(*)[4])(pulled->part ? arm : joint->lever);
     if (joint->part[0] == joint->part[1]) {
@@ -213,6 +214,7 @@ INLINE void find_arms(const ode_problem *pulled, ode_loaded_joint *joint, double
 
 INLINE void add_force(const ode_problem *pulled, const ode_loaded_joint *joint)
 {
+    const double(*arm)[4] = joint->arm;
     vector3 force = {0};
     for (int i = 0; i < joint->rows; i++) {
         force += joint->row[i].guess * CONST_VECTOR3(joint->row[i].jacobian[0]);
@@ -221,7 +223,7 @@ INLINE void add_force(const ode_problem *pulled, const ode_loaded_joint *joint)
         if (joint->part[side] >= 0) {
             ode_load *to = &pulled->load[joint->part[side]];
             for (int k = 0; k < 3; k++) {
-                VECTOR3(to->moment[k]) += joint->arm[side][k] * force;
+                VECTOR3(to->moment[k]) += arm[side][k] * force;
             }
         }
     }

@@ -71,8 +71,7 @@ static double slide_of(const ode_problem *pulled, const ode_loaded_joint *joint)
 // slides along a body that turns. Rounding moves anchors, too.
 static double own_way(const ode_problem *pulled, const ode_loaded_joint *joint)
 {
-    const int first = (int)(joint->row - pulled->row);
-    double sum = joint->linear == 1 ? sprag_ode_swing_of_distance(pulled, first)
+    double sum = joint->linear == 1 ? sprag_ode_swing_of_distance(pulled, joint->at)
                  : slides(joint)    ? slide_of(pulled, joint)
                                     : 0;
     for (int side = 0; side < 2; side++) {
@@ -88,16 +87,16 @@ static double own_way(const ode_problem *pulled, const ode_loaded_joint *joint)
 // m^2, no more than its square, and known at once.
 INLINE double least_own_way(const ode_problem *pulled, const ode_loaded_joint *joint)
 {
-    const double step = pulled->problem.step;
-    double sum = step * step * load_least_way * load_least_way;
+    const double least = pulled->problem.step * load_least_way;
+    vector3 sum = {least * least};
     for (int side = 0; side < 2; side++) {
         const int body = joint->row->body[side];
         if (body != SPRAG_STATIC) {
-            const double *r = joint->lever[side], square = pulled->turn[body].square;
-            sum += square * square * dot3(r, r);
+            const vector3 way = pulled->turn[body].square * CONST_VECTOR3(joint->lever[side]);
+            sum += way * way;
         }
     }
-    return sum;
+    return sum3(&sum);
 }
 
 // rad, likewise, of angular rows. Turns of both bodies do not add up. What axes are apart is the
@@ -126,10 +125,9 @@ static double own_turn(const ode_problem *pulled, const ode_loaded_joint *joint,
 
 static void set_opened_way(ode_problem *pulled, const ode_loaded_joint *joint)
 {
-    const int first = (int)(joint->row - pulled->row);
     pulled->mends = true;
     const double own = own_way(pulled, joint);
-    for (int i = first; i < first + joint->rows; i++) {
+    for (int i = joint->at; i < joint->at + joint->rows; i++) {
         ode_mending *mending = &pulled->mending[i];
         const double now = mends(pulled, i), change = now - mending->expected;
         const double more = fabs(change) - own,
@@ -141,15 +139,15 @@ static void set_opened_way(ode_problem *pulled, const ode_loaded_joint *joint)
 INLINE void find_opened_way(ode_problem *pulled, const ode_loaded_joint *joint)
 {
     const double step = pulled->problem.step;
-    const ode_mending *mending = &pulled->mending[joint->row - pulled->row];
+    const ode_mending *mending = &pulled->mending[joint->at];
     double square = 0; // of all changes
     bool opened = false;
-    for (int i = 0; i < joint->rows; i++) {
-        const double change = step * joint->row[i].bias - mending[i].expected;
+    for (const sprag_row *row = joint->row, *end = row + joint->rows; row < end; row++, mending++) {
+        const double change = step * row->bias - mending->expected;
         square += change * change;
-    }
-    for (int i = 0; i < joint->rows && pulled->mends; i++) {
-        opened |= mending[i].opened != 0;
+        if (mending->opened != 0) {
+            opened = true;
+        }
     }
     if (opened || !(square <= least_own_way(pulled, joint))) {
         set_opened_way(pulled, joint);
@@ -182,36 +180,31 @@ static void set_opened_turn(ode_problem *pulled, const ode_loaded_joint *joint, 
 }
 
 // The angular rows from the first on that mend one error: those that hold axes. A stop has an error
-// of its own. Returns their number.
-static int rows_of_turn(const ode_loaded_joint *joint, int first)
+// of its own. Rows see the error in axes that turn with the bodies, and jump: it is known by its
+// length alone. Returns the end of the rows.
+INLINE int find_opened_turn(ode_problem *pulled, const ode_loaded_joint *joint, int first)
 {
-    const unsigned holding = joint->holding >> (first - joint->first);
-    return holding & 1 ? __builtin_ctz(~holding) : 1;
-}
-
-// Rows see the error in axes that turn with the bodies, and jump: it is known by its length alone.
-INLINE void find_opened_turn(ode_problem *pulled, const ode_loaded_joint *joint, int first, int end)
-{
+    const bool holds = sprag_row_holds(&pulled->row[first]);
     double now = 0, expected = 0, opened = 0;
-    for (int i = first; i < end; i++) {
-        const double all = mends(pulled, i), known = pulled->mending[i].expected;
+    int end = first;
+    do {
+        const ode_mending *mending = &pulled->mending[end];
+        const double all = mends(pulled, end);
         now += all * all;
-        expected += known * known;
-    }
-    for (int i = first; i < end && pulled->mends; i++) {
-        opened += pulled->mending[i].opened * pulled->mending[i].opened;
-    }
+        expected += mending->expected * mending->expected;
+        opened += mending->opened * mending->opened;
+        end++;
+    } while (holds && turns(joint, end) && sprag_row_holds(&pulled->row[end]));
     if (opened != 0 || (now > expected && turns_are_known(pulled->row_joint[first]))) {
         set_opened_turn(pulled, joint, first, end, sqrt(now), sqrt(expected), sqrt(opened));
     }
+    return end;
 }
 
 INLINE void find_opened_turns(ode_problem *pulled, const ode_loaded_joint *joint)
 {
     for (unsigned left = joint->turning; left != 0;) {
-        const int first = joint->first + __builtin_ctz(left),
-                  end = first + rows_of_turn(joint, first);
-        find_opened_turn(pulled, joint, first, end);
+        const int end = find_opened_turn(pulled, joint, joint->first + __builtin_ctz(left));
         left &= ~0u << (end - joint->first);
     }
 }
@@ -278,14 +271,16 @@ void sprag_ode_mend_nothing(ode_problem *pulled)
 
 // ---- what is to be mended in the next step
 
-// Caps turns as ODE will. Returns whether a cap may have changed one.
-static bool cap_turns(const ode_problem *pulled)
+// Caps turns as ODE will, and what the rows then have of them.
+static void cap_turns(ode_problem *pulled)
 {
     const bool any = pulled->slowest_cap < dInfinity;
     for (int i = 0; i < pulled->problem.bodies && any; i++) {
         sprag_ode_cap_turn(pulled->island.body[i], pulled->solution.velocity[i]);
     }
-    return any;
+    for (int i = 0; i < pulled->joint_rows && any; i++) {
+        pulled->solution.row_rate[i] = sprag_ode_rate(pulled, &pulled->row[i], &pulled->solution);
+    }
 }
 
 void sprag_ode_expect_mending(ode_problem *pulled)
@@ -295,21 +290,23 @@ void sprag_ode_expect_mending(ode_problem *pulled)
     }
     const double step = pulled->problem.step, *rate = pulled->solution.row_rate;
     const double *ahead = pulled->ahead;
-    const bool capped = cap_turns(pulled);
     const sprag_row *row = pulled->row;
     ode_mending *mending = pulled->mending;
+    cap_turns(pulled);
     for (const ode_loaded_joint *joint = pulled->loaded, *last = joint + pulled->loadeds;
          joint < last; joint++) {
         const double holding = step * erp_of(pulled, joint);
         for (const sprag_row *end = pulled->row + joint->end; row < end; row++, mending++) {
-            const double part = mending->stop_erp > 0 ? step * mending->stop_erp : holding,
-                         now = capped ? sprag_ode_rate(pulled, row, &pulled->solution) : *rate;
-            mending->before = step * (row->bias - *ahead);
-            mending->expected = mending->before - part * now;
+            const double before = step * (row->bias - *ahead++), now = *rate++;
+            double part = holding;
+            if (mending->stop_erp > 0) {
+                part = step * mending->stop_erp;
+            }
+            mending->before = before;
+            mending->expected = before - part * now;
             if (mending->opened != 0) {
                 mending->opened -= part * sprag_ode_mended(pulled, (int)(row - pulled->row));
             }
-            ahead++, rate++;
         }
     }
 }

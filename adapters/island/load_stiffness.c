@@ -104,11 +104,11 @@ INLINE void look_ahead_of_joint(const ode_problem *pulled, ode_loaded_joint *joi
     for (int side = 0; side < 2; side++) {
         if (body[side] != SPRAG_STATIC) {
             const ode_turn *of = &pulled->turn[body[side]];
-            const double sign = side ? -1 : 1;
             vector3 across, in;
             cross_vectors3(&across, &CONST_VECTOR3(of->turn), &CONST_VECTOR3(joint->lever[side]));
             cross_vectors3(&in, &CONST_VECTOR3(of->turn), &across);
-            way += sign * of->sine * across + sign * of->inward * in;
+            const vector3 part = of->sine * across + of->inward * in;
+            way += side ? -part : part;
         }
     }
     if (!(share > 0)) {
@@ -117,7 +117,7 @@ INLINE void look_ahead_of_joint(const ode_problem *pulled, ode_loaded_joint *joi
         share = share_of_way(pulled, joint, of);
     }
     way *= -share;
-    double *ahead = pulled->ahead + (joint->row - pulled->row);
+    double *ahead = pulled->ahead + joint->at;
     for (sprag_row *row = joint->row, *end = row + joint->rows; row < end; row++) {
         const vector3 along = CONST_VECTOR3(row->jacobian[0]) * way;
         *ahead = sum3(&along);
@@ -226,14 +226,18 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch)
 {
     sprag_ode_find_loads(pulled, scratch);
-    pulled->ahead = SPRAG_TAKE(scratch, pulled->problem.rows + 2 * pulled->distances, double);
-    if (scratch->failed) {
-        return;
-    }
     sprag_ode_stiffen_bodies(pulled, warm_start, scratch);
     sprag_ode_set_targets(pulled, scratch);
+    const bool finds = !pulled->knows_opened && was_loaded(pulled);
+    const bool any = finds || pulled->arcs || pulled->stiffened_bodies + pulled->distances > 0;
+    if (any && !pulled->ahead) {
+        pulled->ahead = SPRAG_TAKE(scratch, pulled->problem.rows + 2 * pulled->distances, double);
+    }
+    if (!any || scratch->failed) {
+        return;
+    }
     set_turns(pulled);
-    if (!pulled->knows_opened && was_loaded(pulled)) {
+    if (finds) {
         sprag_ode_find_opened(pulled);
     }
     if (pulled->solve == ODE_WON) {
@@ -255,7 +259,7 @@ static void add_traces(const ode_problem *pulled, double *trace)
 {
     for (int i = 0; i < pulled->loadeds; i++) {
         const ode_loaded_joint *joint = &pulled->loaded[i];
-        const double *of = pulled->solution.row_force + (joint->row - pulled->row);
+        const double *of = pulled->solution.row_force + joint->at;
         vector3 force = {0};
         for (int k = 0; k < joint->rows; k++) {
             force += of[k] * CONST_VECTOR3(joint->row[k].jacobian[0]);

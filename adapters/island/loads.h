@@ -50,10 +50,11 @@ struct ode_stiffened_distance {
 // A joint. It has levers if its rows have two linear parts or more, or hold a distance.
 struct ode_loaded_joint {
     int first, end;                 // all its rows
-    sprag_row *row;                 // the first one with a linear part
+    int at;                         // the first one with a linear part
+    sprag_row *row;                 // the same
     int rows;                       // to the last of these; 0: it has no levers
     int linear;                     // of which so many follow one another
-    unsigned turning, holding;      // bits: its rows without a linear part; those of them that hold
+    unsigned turning;               // bits: its rows without a linear part
     double lever[2][4];             // m, centre of the body to the anchor; 0 of the world's
     int part[2];                    // parts that its force loads; -1: none
     const double (*arm)[4];         // m, from their centres to where the force is a stiffness
