@@ -88,7 +88,7 @@ void sprag_ode_spin(ode_problem *pulled, sprag_scratch *scratch)
         }
     }
     sprag_spin_hold *hold = axis ? SPRAG_TAKE(scratch, bodies, sprag_spin_hold) : NULL;
-    pulled->spin = hold ? SPRAG_TAKE(scratch, bodies, ode_spin) : NULL;
+    pulled->spin = hold ? SPRAG_TAKE_RAW(scratch, bodies, ode_spin) : NULL;
     if (!pulled->spin) {
         return;
     }

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "linalg.h"
-#include "motion.h"
 #include "symmetric3.h"
 
 // A slower spin gains nothing: rad a step, and rad/s in steps below 10 ms. There, a step in world
@@ -114,49 +113,35 @@ static void add_cross_product(double C[9], double scale, const double b[3], cons
     }
 }
 
-// R A R' with R = exp([turn]), A symmetric
-static void turn_tensor(const double turn[3], const double A[9], double turned[9])
-{
-    double R[9], half[9];
-    sprag_exponential(turn, R);
-    for (int i = 0; i < 3; i++) {
-        mul33(A, R + 3 * i, half + 3 * i); // columns of A R'
-    }
-    for (int i = 0; i < 9; i++) {
-        turned[i] = dot3(R + i / 3 * 3, half + i % 3 * 3);
-    }
-}
-
-// The inertia of the middle of the step, its part that is not symmetric about the axis averaged.
+// The inertia of the middle of the step, its part that is not symmetric about the axis averaged:
+// half of the angle turns that part D, across the axis, to cos(angle) D + sin(angle) a x D.
 static void mean_inertia(const double I[9], const double a[3], double angle, double mean[9])
 {
-    const double half_turn[3] = {angle / 2 * a[0], angle / 2 * a[1], angle / 2 * a[2]};
-    double turned[9], Ia[3];
-    turn_tensor(half_turn, I, turned);
+    double Ia[3], apart[9];
     mul33(I, a, Ia);
-    double along = dot3(a, Ia), across = (I[0] + I[4] + I[8] - along) / 2;
-    double keep = sin(angle) / angle; // what spins fast turns in a step
+    const double along = dot3(a, Ia), across = (I[0] + I[4] + I[8] - along) / 2;
+    const double sine = sin(angle), keep = sine / angle; // what spins fast turns in a step
     for (int i = 0; i < 9; i++) {
-        double round = across * (i % 4 == 0) + (along - across) * a[i / 3] * a[i % 3];
-        mean[i] = round + keep * (turned[i] - round);
+        const double round = across * (i % 4 == 0) + (along - across) * a[i / 3] * a[i % 3];
+        apart[i] = I[i] - round;
+        mean[i] = round + keep * cos(angle) * apart[i];
     }
+    add_cross_product(mean, keep * sine, a, apart);
 }
 
 // M is positive definite, as every solver needs it, if the leading minors of its symmetric part are
 // positive.
 static bool is_positive_definite(const double M[9])
 {
-    double S[9], inverse[9];
-    memcpy(S, M, sizeof S);
-    sprag_symmetrise3(S, 3);
-    return S[0] > 0 && S[0] * S[4] - S[1] * S[3] > 0 && invert33(S, inverse) > 0;
+    const double x = 2 * M[0], y = 2 * M[4], z = 2 * M[8], xy = M[1] + M[3], xz = M[2] + M[6],
+                 yz = M[5] + M[7], minor = x * y - xy * xy;
+    return x > 0 && minor > 0 && z * minor > x * yz * yz + y * xz * xz - 2 * xy * xz * yz;
 }
 
 bool sprag_spin_free(double inertia[9], const double axis[3], const double w[3], double step,
                      bool damped, double free[3])
 {
-    static const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    double I[9], M[9], inverse[9], L[3], turned[3], change[3], push[3], spin = dot3(axis, w);
+    double I[9], M[9], L[3], turned[3], change[3], push[3], spin = dot3(axis, w);
     double share = damped ? step : step / 2;
     mean_inertia(inertia, axis, spin * step, I);
     mul33(I, w, L);
@@ -164,22 +149,22 @@ bool sprag_spin_free(double inertia[9], const double axis[3], const double w[3],
     mul33(I, change, turned); // I (a x w)
     memcpy(M, I, sizeof M);
     add_cross_product(M, share, w, I);
-    add_cross_product(M, -share, L, unit);
+    // - share [L]x
+    M[1] += share * L[2], M[5] += share * L[0], M[6] += share * L[1];
+    M[3] -= share * L[2], M[7] -= share * L[0], M[2] -= share * L[1];
     add_product_cross(M, -share * spin, I, axis);
     for (int i = 0; i < 3; i++) {
         add_scaled(M + 3 * i, -share * turned[i], axis, 3);
     }
-    if (!is_positive_definite(M)) {
-        return false;
-    }
-    invert33(M, inverse);
     subtract3(free, w, change);
     mul33(inertia, change, push); // step torque
     cross3(L, w, change);         // -w x I w
     for (int k = 0; k < 3; k++) {
         push[k] += step * (change[k] + spin * turned[k]);
     }
-    mul33(inverse, push, change);
+    if (!is_positive_definite(M) || !solve33(M, push, change)) {
+        return false;
+    }
     for (int k = 0; k < 3; k++) {
         free[k] = w[k] + change[k];
     }

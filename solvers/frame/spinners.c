@@ -50,16 +50,16 @@ static void add_torque(const sprag_body *body, const double axis[3], const doubl
 void sprag_spin_find_holds(const sprag_problem *problem, const double (*axis)[3],
                            sprag_spin_hold *of)
 {
-    bool any = false; // of the bodies of a joint's rows spins
+    bool spin[2] = {false, false}; // the bodies of a joint's rows
     for (int i = 0; i < problem->rows; i++) {
         const sprag_row *row = &problem->row[i];
         if (i == 0 || memcmp(row->body, row[-1].body, sizeof row->body) != 0) {
-            any = spins(axis, row->body[0]) || spins(axis, row->body[1]);
+            spin[0] = spins(axis, row->body[0]), spin[1] = spins(axis, row->body[1]);
         }
-        for (int side = 0; side < 2 && any; side++) {
+        for (int side = 0; side < 2; side++) {
             const double *J = row->jacobian[side];
-            int b = row->body[side];
-            if (spins(axis, b) && dot3(J, J) > 0) {
+            const int b = row->body[side];
+            if (spin[side] && dot3(J, J) > 0) {
                 add_torque(&problem->body[b], axis[b], J + 3, &of[b]);
             }
         }
