@@ -76,6 +76,8 @@ typedef struct known_forces { // of the rows of a joint, N or N m
 // A group and its frame, in the scratch of the group.
 typedef struct group {
     step *s;
+    int leader;          // island
+    sprag_result result; // of the method, by frame_step.c
     // by group_make:
     sprag_frame frame;
     sprag_mover *body;
@@ -180,9 +182,9 @@ bool step_pull_answers(step *s); // contact joints of the program; false: no mem
 // Pairs, and the groups that they unite islands to. false: no memory.
 bool step_find_pairs(step *s);
 
-// Have bodies, with the reaches that they have now, pairs that were not found? They are put where
-// they started.
-bool step_meets_more(step *s);
+// Have bodies whose reach has become larger pairs that were not found? outrun: set for the islands
+// that lead their groups. All bodies are put where they started.
+bool step_meets_more(step *s, bool *outrun);
 
 // Were the shapes so near each other (m) at the start of the step?
 bool step_was_within(const ode_pair *pair, double reach);

@@ -52,87 +52,93 @@ static method method_of(const ode_advance *a, int attempt, double left)
     return m;
 }
 
-// Has a body moved farther than pairs were searched for, and has the group, by the ways of all its
+// Has a body moved farther than pairs were searched for, and has its group, by the ways of all
 // bodies, pairs that were not found? Then pairs are to be searched for farther away. Joints and
-// impacts make bodies faster.
-static bool outruns(const group *g)
+// impacts make bodies faster. outrun: of the islands that lead groups.
+static bool outruns(step *s, bool *outrun)
 {
-    bool farther = false;
-    for (int i = 0; i < g->frame.bodies; i++) {
-        g->state[i]->mover = g->body[i];
-        farther |= body_strayed(g->s, g->state[i]) > g->state[i]->reach;
-    }
-    if (!farther) {
-        return false;
-    }
-    for (int i = 0; i < g->frame.bodies; i++) {
-        body_state *b = g->state[i];
+    bool farther = false, more = false;
+    for (int i = 0; i < s->bodies; i++) {
+        body_state *b = &s->body[i];
         b->sought = b->reach;
-        b->reach = body_strayed(g->s, b);
+        b->reach = b->frozen ? 0 : body_strayed(s, b);
+        farther |= b->reach > b->sought;
     }
-    const bool more = step_meets_more(g->s);
-    for (int i = 0; i < g->frame.bodies; i++) {
-        body_state *b = g->state[i];
-        b->reach = fmax(b->reach, b->sought) * (more ? frame_reach_growth : 1);
+    if (farther) {
+        more = step_meets_more(s, outrun);
+    }
+    for (int i = 0; i < s->bodies && more; i++) {
+        body_state *b = &s->body[i];
+        const bool grows = outrun[sprag_leader_of(s->leader, b->island)];
+        b->reach = fmax(b->reach, b->sought) * (grows ? frame_reach_growth : 1);
     }
     return more;
 }
 
-static void advance_group(step *s, const members *m, int leader, const method *by, bool *again)
+static void advance_group(step *s, const members *m, int leader, const method *by, group *g)
 {
-    group g;
     ode_advance *a = s->a;
-    if (!group_make(&g, s, m, leader)) {
+    if (!group_make(g, s, m, leader)) {
         s->failed = true;
         return;
     }
-    const sprag_frame_calls calls = group_calls(&g);
+    const sprag_frame_calls calls = group_calls(g);
     long before[SPRAG_COMPLIANT_REASONS];
     memcpy(before, a->results.compliant_stats.reason_count, sizeof before);
     sprag_compliant_reason reason;
     sprag_scratch_reset(a->input.scratch + 2);
-    sprag_result result =
-        by->is_compliant ? sprag_compliant(&g.frame, &by->compliant, &calls, a->input.scratch + 2,
-                                           &a->results.compliant_stats, &reason)
-                         : sprag_advance(&g.frame, &by->advance, &calls, a->input.scratch + 2,
-                                         &a->results.stats);
-    if (result == SPRAG_NO_MEMORY || s->failed) {
-        s->failed = true;
-        return;
-    }
-    record_first(&g, before);
-    const bool outrun = outruns(&g);
-    if (s->failed) {
-        return;
-    }
-    *again |= outrun;
-    if (outrun && by->is_last) {
-        stand_still(&g);
-    } else if (result != SPRAG_OK) {
-        for (int i = 0; i < (int)a->input.islands->count; i++) {
-            a->results.remaining[i] |= sprag_leader_of(s->leader, i) == leader;
-        }
-    } else if (by->is_last || !*again) {
-        group_write_forces(&g, m, leader);
-        a->results.contacts += g.frame.touching + g.frame.contacts;
-        a->results.rows += g.frame.rows;
-        a->results.given_contacts += g.frame.contacts;
+    g->result = by->is_compliant
+                    ? sprag_compliant(&g->frame, &by->compliant, &calls, a->input.scratch + 2,
+                                      &a->results.compliant_stats, &reason)
+                    : sprag_advance(&g->frame, &by->advance, &calls, a->input.scratch + 2,
+                                    &a->results.stats);
+    s->failed |= g->result == SPRAG_NO_MEMORY;
+    record_first(g, before);
+    for (int i = 0; i < g->frame.bodies; i++) {
+        g->state[i]->mover = g->body[i];
     }
 }
 
-// *left: share of the work of the step, before and after.
+static void end_group(const group *g, const members *m)
+{
+    ode_advance *a = g->s->a;
+    if (g->result == SPRAG_OK) {
+        group_write_forces(g, m, g->leader);
+        a->results.contacts += g->frame.touching + g->frame.contacts;
+        a->results.rows += g->frame.rows;
+        a->results.given_contacts += g->frame.contacts;
+        return;
+    }
+    for (int i = 0; i < (int)a->input.islands->count; i++) {
+        a->results.remaining[i] |= sprag_leader_of(g->s->leader, i) == g->leader;
+    }
+}
+
+// *left: share of the work of the step, before and after. *again: the step is to start again.
 static bool advance_groups(step *s, int attempt, double *left, bool *again)
 {
     members m;
     const method by = method_of(s->a, attempt, *left);
+    const int islands = (int)s->a->input.islands->count;
+    group *of = SPRAG_TAKE_RAW(s->scratch, islands, group);
+    bool *outrun = SPRAG_TAKE(s->scratch, islands, bool);
+    int *groups = &s->a->results.groups;
     if (!step_sort_members(s, &m)) {
         return false;
     }
-    s->a->results.groups = 0;
-    for (int i = 0; i < (int)s->a->input.islands->count && !s->failed; i++) {
+    *groups = 0;
+    sprag_scratch_reset(s->a->input.scratch + 1);
+    for (int i = 0; i < islands && !s->failed; i++) {
         if (step_leads(s, &m, i)) {
-            s->a->results.groups++;
-            advance_group(s, &m, i, &by, again);
+            advance_group(s, &m, i, &by, &of[(*groups)++]);
+        }
+    }
+    *again = !s->failed && outruns(s, outrun);
+    for (int i = 0; i < *groups && !s->failed && (by.is_last || !*again); i++) {
+        if (outrun[of[i].leader]) {
+            stand_still(&of[i]);
+        } else {
+            end_group(&of[i], &m);
         }
     }
     *left = by.is_compliant ? 0 : *left - s->a->results.stats.work * fmax(*left, frame_least_work);
@@ -154,7 +160,6 @@ static bool run(step *s)
             step_restore(s);
             sprag_ode_pair_memories_undo(s->a->input.geometry);
         }
-        again = false;
         results->stats = before;
         results->stats.work = 0;
         results->compliant_stats = compliant_before;

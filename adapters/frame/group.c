@@ -268,8 +268,7 @@ static void set_frame(group *g)
 bool group_make(group *g, step *s, const members *m, int leader)
 {
     sprag_scratch *scratch = s->a->input.scratch + 1;
-    sprag_scratch_reset(scratch);
-    *g = (group){.s = s};
+    *g = (group){.s = s, .leader = leader};
     if (!set_bodies(g, m, leader)) {
         return false;
     }

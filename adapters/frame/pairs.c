@@ -191,17 +191,22 @@ static bool may_meet(const step *s, const ode_pair *pair)
            (!gap.beyond && gap.distance <= fmax(0, -dot3(way, gap.normal)) + reach);
 }
 
-bool step_meets_more(step *s)
+bool step_meets_more(step *s, bool *outrun)
 {
     const sprag_scratch before = *s->scratch;
     ode_pairs pairs;
     body_state *b[2];
+    bool more = false;
     step_restore(s);
     s->failed |= find_pairs(s, true, &pairs) != SPRAG_OK;
-    bool more = s->failed;
-    for (int i = 0; i < pairs.count && !more; i++) {
+    for (int i = 0; i < pairs.count && !s->failed; i++) {
         const ode_pair *pair = &pairs.pair[i];
-        more = !pair->memory && movers_of(s, pair, b) && may_meet(s, pair);
+        const bool is_new = !pair->memory && movers_of(s, pair, b) && may_meet(s, pair);
+        for (int side = 0; side < 2 && is_new; side++) {
+            const bool farther = b[side] && b[side]->reach > b[side]->sought;
+            outrun[farther ? sprag_leader_of(s->leader, b[side]->island) : 0] |= farther;
+            more |= farther;
+        }
     }
     sprag_scratch_release(s->scratch, &before);
     return more;
