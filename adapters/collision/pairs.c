@@ -76,7 +76,7 @@ static int geoms_in(dGeomID id)
 // NULL: no memory.
 static item *item_of(finder *f, dGeomID id)
 {
-    const int known = f->geoms.count, i = sprag_ode_set_add(&f->geoms, (ode_key){{id}});
+    const int known = f->geoms.count, i = sprag_ode_set_add_key(&f->geoms, &(ode_key){{id}});
     item *begun = sprag_ode_set_value(&f->geoms, i);
     if (i == known) {
         begun->geom.id = id;
@@ -112,7 +112,7 @@ static void set_local(finder *f, const ode_collision *call)
     }
 }
 
-static void add_members(finder *f, dGeomID id, member as)
+static void add_members(finder *f, dGeomID id, const member *as)
 {
     if (!id || !dGeomIsEnabled(id)) {
         return;
@@ -131,9 +131,8 @@ static void add_members(finder *f, dGeomID id, member as)
         sprag_scratch_widen(f->scratch, f->member, f->members, &f->member_room, 16, sizeof *all);
     if (of && all) {
         f->member = all;
-        as.next = of->members;
-        of->members = f->members;
-        f->member[f->members++] = as;
+        all[f->members] = (member){as->collision, as->part, as->category, as->collide, of->members};
+        of->members = f->members++;
     }
 }
 
@@ -146,13 +145,14 @@ static bool is_within_one_space(const ode_collision *call)
 // ODE tests the bits of each.
 static void add_side(finder *f, dGeomID id, int collision, int side)
 {
-    for (int i = 0; i < geoms_in(id); i++) {
-        dGeomID child = dGeomIsSpace(id) ? sprag_ode_geom_in((dSpaceID)id, i) : id;
+    const bool is_space = id && dGeomIsSpace(id);
+    for (int i = 0, count = geoms_in(id); i < count; i++) {
+        dGeomID child = is_space ? sprag_ode_geom_in((dSpaceID)id, i) : id;
         if (child) {
             const long part = side < 0 ? sprag_ode_place_in((dSpaceID)id, i, child) : side;
-            add_members(f, child,
-                        (member){collision, part, dGeomGetCategoryBits(child),
-                                 dGeomGetCollideBits(child), -1});
+            const member as = {collision, part, dGeomGetCategoryBits(child),
+                               dGeomGetCollideBits(child), -1};
+            add_members(f, child, &as);
         }
     }
 }

@@ -21,9 +21,8 @@ static int look_up(const ode_set *set, const ode_key *key)
     return at;
 }
 
-static void place(ode_set *set, int index)
+static void place(ode_set *set, int index, int at)
 {
-    const int at = look_up(set, &set->key[index]);
     set->slot[at] = index + 1;
     set->at[index] = at;
 }
@@ -56,25 +55,31 @@ bool sprag_ode_set_make_room(ode_set *set, int keys)
     set->slot = memset((char *)set->value + values, 0, 2 * (size_t)room * sizeof *set->slot);
     set->at = set->slot + 2 * room;
     for (int i = 0; i < set->count; i++) {
-        place(set, i);
+        place(set, i, look_up(set, &set->key[i]));
     }
     return true;
 }
 
-int sprag_ode_set_find(const ode_set *set, ode_key key)
+int sprag_ode_set_find_key(const ode_set *set, const ode_key *key)
 {
-    return set->count ? set->slot[look_up(set, &key)] - 1 : -1;
+    return set->count ? set->slot[look_up(set, key)] - 1 : -1;
 }
 
-int sprag_ode_set_add(ode_set *set, ode_key key)
+int sprag_ode_set_add_key(ode_set *set, const ode_key *key)
 {
-    int index = sprag_ode_set_find(set, key);
-    if (index < 0 && sprag_ode_set_make_room(set, set->count + 1)) {
-        index = set->count++;
-        set->key[index] = key;
-        place(set, index);
+    int at = set->room ? look_up(set, key) : 0;
+    if (set->room && set->slot[at]) {
+        return set->slot[at] - 1;
     }
-    return index;
+    if (set->count == set->room) {
+        if (!sprag_ode_set_make_room(set, set->count + 1)) {
+            return -1;
+        }
+        at = look_up(set, key);
+    }
+    set->key[set->count] = *key;
+    place(set, set->count, at);
+    return set->count++;
 }
 
 void sprag_ode_set_clear(ode_set *set)
@@ -114,7 +119,7 @@ void sprag_ode_set_filter(ode_set *set, bool keep(const ode_key *key, void *data
         }
     }
     for (int i = 0; i < kept; i++) {
-        place(set, i);
+        place(set, i, look_up(set, &set->key[i]));
     }
     set->count = kept;
 }

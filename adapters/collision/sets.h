@@ -25,11 +25,20 @@ typedef struct ode_set {    // all zero: empty
     int *at;                // of the keys: their slot
 } ode_set;
 
+int sprag_ode_set_find_key(const ode_set *set, const ode_key *key);
+int sprag_ode_set_add_key(ode_set *set, const ode_key *key);
+
 // Index of a key; -1: the set has not got it.
-int sprag_ode_set_find(const ode_set *set, ode_key key);
+static inline int sprag_ode_set_find(const ode_set *set, ode_key key)
+{
+    return sprag_ode_set_find_key(set, &key);
+}
 
 // Index of a key that the set has got or gets by this: then it is the last one. -1: no memory.
-int sprag_ode_set_add(ode_set *set, ode_key key);
+static inline int sprag_ode_set_add(ode_set *set, ode_key key)
+{
+    return sprag_ode_set_add_key(set, &key);
+}
 
 // Makes room for so many keys: up to these, values stay where they are. false: no memory.
 bool sprag_ode_set_make_room(ode_set *set, int keys);

@@ -41,17 +41,25 @@ static void select_nth(int *order, int count, int nth, const double (*box)[6], i
     }
 }
 
-static void build(sprag_tree *tree, int node, int start, int count, const double (*box)[6])
+// The box around boxes.
+static void bound(const double (*box)[6], const int *order, int count, double bounds[6])
 {
-    double *b = tree->bounds[node];
-    memcpy(b, box[tree->order[start]], sizeof tree->bounds[0]);
+    double b[6];
+    memcpy(b, box[order[0]], sizeof b);
     for (int i = 1; i < count; i++) {
-        const double *add = box[tree->order[start + i]];
+        const double *add = box[order[i]];
         for (int k = 0; k < 3; k++) {
-            b[k] = add[k] < b[k] ? add[k] : b[k];
-            b[k + 3] = add[k + 3] > b[k + 3] ? add[k + 3] : b[k + 3];
+            b[k] = sprag_smaller(b[k], add[k]);
+            b[k + 3] = sprag_larger(b[k + 3], add[k + 3]);
         }
     }
+    memcpy(bounds, b, sizeof b);
+}
+
+static void build(sprag_tree *tree, int node, int start, int count, const double (*box)[6])
+{
+    const double *b = tree->bounds[node];
+    bound(box, tree->order + start, count, tree->bounds[node]);
     if (count <= SPRAG_TREE_LEAF) {
         return;
     }
