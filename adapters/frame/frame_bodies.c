@@ -187,9 +187,9 @@ double body_strayed(const step *s, const body_state *b)
 {
     double kick[3];
     subtract3(b->start.velocity, b->velocity, kick);
-    const double strayed = b->mover.strayed + s->a->input.step * norm3(kick);
+    const double strayed = b->mover->strayed + s->a->input.step * norm3(kick);
     subtract3(b->start.velocity + 3, b->velocity + 3, kick);
-    const double swerved = b->mover.swerved + s->a->input.step * norm3(kick);
+    const double swerved = b->mover->swerved + s->a->input.step * norm3(kick);
     const double farther =
         fmin(swerved, 2) - fmin(b->swerve, 2); // a point moves by at most the diameter
     return strayed + (farther > 0 ? farther * body_radius(b->id) : 0);
@@ -296,7 +296,7 @@ static void observe_velocity(body_state *b)
     double now[6];
     sprag_ode_read_velocity(b->id, now);
     for (int k = 0; k < 6; k++) {
-        b->mover.velocity[k] += now[k] - b->exposed_velocity[k];
+        b->mover->velocity[k] += now[k] - b->exposed_velocity[k];
     }
     memcpy(b->exposed_velocity, now, sizeof now);
 }
@@ -304,7 +304,7 @@ static void observe_velocity(body_state *b)
 static void apply_added_force(const step *s, body_state *b)
 {
     if (!sprag_ode_apply_added_force(b->id, b->exposed_force, s->a->input.step,
-                                     b->mover.velocity)) {
+                                     b->mover->velocity)) {
         note_invalid_force(s->a, b->id);
     }
 }
@@ -316,19 +316,19 @@ static void apply_added_force(const step *s, body_state *b)
 static void push_body(const step *s, body_state *b, bool called)
 {
     bool elsewhere = called && !is_at(b->id, &b->exposed_pose);
-    if (b->mover.pushed && dBodyGetAutoDisableFlag(b->id) && dBodyIsEnabled(b->id)) {
+    if (b->mover->pushed && dBodyGetAutoDisableFlag(b->id) && dBodyIsEnabled(b->id)) {
         dBodyEnable(b->id); // resets the idle count
     }
     if (!elsewhere) {
-        step_place(b->id, &b->mover.pose);
+        step_place(b->id, &b->mover->pose);
     }
-    sprag_ode_set_velocity(b->id, b->mover.velocity);
+    sprag_ode_set_velocity(b->id, b->mover->velocity);
     sprag_ode_step_body(b->id, elsewhere ? s->a->input.step : 0);
     sprag_ode_set_accumulators(
         b->id, b->next_force); // as in stock, forces that its own callback adds are lost
     set_given_velocity(b);
-    double turning = norm3(b->mover.velocity + 3) * b->radius;
-    s->a->results.fastest = fmax(s->a->results.fastest, norm3(b->mover.velocity) + turning);
+    double turning = norm3(b->mover->velocity + 3) * b->radius;
+    s->a->results.fastest = fmax(s->a->results.fastest, norm3(b->mover->velocity) + turning);
 }
 
 // As under stock, all bodies of an island have their weight before its first moved callback and,
@@ -341,7 +341,7 @@ static void push_island(const step *s, body_state *first, int bodies, bool calle
         apply_added_force(s, b);
         expose_weight(b);
         if (s->a->input.quick) {
-            expose_velocity(b, b->mover.velocity);
+            expose_velocity(b, b->mover->velocity);
         }
     }
     for (body_state *b = first; b < first + bodies; b++) {
@@ -370,7 +370,7 @@ static void end_fluids(const step *s)
     for (int i = 0; fluids && i < fluids->bodies; i++) {
         const body_state *b = step_body_of(s, fluids->body[0][i].id);
         bool moved = b && !s->a->results.remaining[b->island];
-        sprag_ode_fluids_end_body(&fluids->body[0][i], moved ? b->mover.flown : 0);
+        sprag_ode_fluids_end_body(&fluids->body[0][i], moved ? b->mover->flown : 0);
     }
 }
 

@@ -28,10 +28,10 @@ typedef struct body_state {
     bool held;            // it has a joint, or something is right beside it at the start
     bool kicked;          // what the program pushes or turns, it does at once
     // by group.c and frame_step.c:
-    int local;         // index in its group
-    double radius;     // m, of its shapes about its centre
-    sprag_mover mover; // at the end of the group's frame
-    double sought;     // m, its reach before pairs.c or frame_step.c changed it
+    int local;          // index in its group
+    double radius;      // m, of its shapes about its centre
+    sprag_mover *mover; // of the group's frame, at its end
+    double sought;      // m, its reach before pairs.c or frame_step.c changed it
     // by callbacks.c:
     double before_rows[6]; // N, N m, accumulators before joints are asked for rows
     double given[6];       // m/s, rad/s, velocity that a callback within the step has set: it holds

@@ -8,7 +8,7 @@
 static void stand_still(group *g)
 {
     for (int i = 0; i < g->frame.bodies; i++) {
-        g->state[i]->mover = g->state[i]->start;
+        g->body[i] = g->state[i]->start;
     }
     g->s->a->results.stats.stalled += g->s->a->input.step;
 }
@@ -95,7 +95,7 @@ static void advance_group(step *s, const members *m, int leader, const method *b
     s->failed |= g->result == SPRAG_NO_MEMORY;
     record_first(g, before);
     for (int i = 0; i < g->frame.bodies; i++) {
-        g->state[i]->mover = g->body[i];
+        g->state[i]->mover = &g->body[i];
     }
 }
 

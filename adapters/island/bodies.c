@@ -151,10 +151,11 @@ bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity)
 bool sprag_ode_body_is_finite(dBodyID id)
 {
     dMass mass;
-    double inertia[9];
     dBodyGetMass(id, &mass);
-    sprag_ode_pack(mass.I, inertia);
-    bool has_mass = is_finite(&mass.mass, 1) && is_finite(inertia, 9);
+    bool has_mass = is_finite(&mass.mass, 1);
+    for (int i = 0; i < 3; i++) {
+        has_mass &= is_finite(mass.I + 4 * i, 3);
+    }
     return (has_mass || dBodyIsKinematic(id)) && is_finite(dBodyGetPosition(id), 3) &&
            is_finite(dBodyGetQuaternion(id), 4) && is_finite(dBodyGetLinearVel(id), 3) &&
            is_finite(dBodyGetAngularVel(id), 3);

@@ -10,7 +10,7 @@
 
 // The numbers of a mover by the caller lie one after another, from `mass` to `force`.
 enum { MOVER_NUMBERS = offsetof(sprag_mover, gyroscopic) / sizeof(double) };
-_Static_assert(MOVER_NUMBERS % 2 == 0, "pairs of numbers");
+_Static_assert(MOVER_NUMBERS % 4 == 2, "pairs of numbers, two at a time, and one");
 
 static bool is_pair_good(const sprag_frame *frame, const sprag_pair *pair)
 {
@@ -26,11 +26,13 @@ static bool is_pair_good(const sprag_frame *frame, const sprag_pair *pair)
 
 bool sprag_frame_is_good(const sprag_frame *frame)
 {
-    sprag_two sum = {0, 0}; // 0, or not a number
+    sprag_two sum = {0, 0}, odd = {0, 0}; // 0, or not a number
     for (int i = 0; i < frame->bodies; i++) {
         const sprag_two *number = (const sprag_two *)&frame->body[i];
-        for (int k = 0; k < MOVER_NUMBERS / 2; k++) {
-            sum += 0 * number[k];
+        sum += 0 * number[0];
+        for (int k = 1; k < MOVER_NUMBERS / 2; k += 2) {
+            odd += 0 * number[k];
+            sum += 0 * number[k + 1];
         }
         if (!(frame->body[i].mass >= 0)) {
             return false;
@@ -41,6 +43,7 @@ bool sprag_frame_is_good(const sprag_frame *frame)
             return false;
         }
     }
+    sum += odd;
     return sum[0] + sum[1] == 0 && frame->step > 0 && isfinite(frame->step);
 }
 
