@@ -47,6 +47,7 @@ bool compliant_allocate(compliant_run *run)
     run->state.f = SPRAG_TAKE(s, states, double);
     run->state.pose = SPRAG_TAKE(s, bodies, sprag_pose);
     run->state.wrench = SPRAG_TAKE(s, bodies, *run->state.wrench);
+    run->state.local = SPRAG_TAKE(s, bodies, int);
     run->sizes.inverse_inertia = SPRAG_TAKE(s, bodies, *run->sizes.inverse_inertia);
     run->sizes.radius = SPRAG_TAKE(s, bodies, double);
     run->sizes.scale = SPRAG_TAKE(s, states, double);

@@ -75,6 +75,7 @@ typedef struct compliant_state {
     double *f;           // its rate, where compliant_field was called for it
     sprag_pose *pose;    // bodies; by compliant_place, of the state that was placed last
     double (*wrench)[6]; // bodies, N and N m; by compliant_field: without joint rows
+    int *local;          // bodies, 0 at first: their numbers in impacts; by impact.c
 } compliant_state;
 
 // Sizes of a frame, constant during it. By state.c and scale.c.

@@ -32,7 +32,8 @@ typedef struct impact {
     bool *bounces, *hit;
     // the problem of a wave:
     int bodies, rows, contacts;
-    int *local, *global; // body of the frame -> of the problem, and back
+    int *local, *global; // body of the frame -> of the problem, and back; `local` may be of an
+                         // impact before, which then `global` does not confirm
     sprag_body *body;
     sprag_row *row; // of the active rows of the joints
     sprag_contact *contact;
@@ -95,7 +96,7 @@ static bool find_points(impact *s, int only)
 {
     compliant_run *run = s->run;
     sprag_scratch *scratch = run->solve_scratch;
-    int *near = SPRAG_TAKE(scratch, run->guards.pairs, int), count = 0;
+    int *near = SPRAG_TAKE_RAW(scratch, run->guards.pairs, int), count = 0;
     if (scratch->failed) {
         return false;
     }
@@ -145,7 +146,8 @@ static double separation(const impact *s, int point)
 
 static void add_body(impact *s, int body)
 {
-    if (body != SPRAG_STATIC && s->local[body] < 0) {
+    const int known = body == SPRAG_STATIC ? 0 : s->local[body];
+    if (body != SPRAG_STATIC && !(known < s->bodies && s->global[known] == body)) {
         s->local[body] = s->bodies;
         s->global[s->bodies++] = body;
     }
@@ -154,11 +156,8 @@ static void add_body(impact *s, int body)
 // The bodies at the points; where there are joints, all.
 static void find_bodies(impact *s)
 {
-    for (int i = 0; i < s->run->frame->bodies; i++) {
-        s->local[i] = -1;
-        if (s->rows > 0) {
-            add_body(s, i);
-        }
+    for (int i = 0; i < s->run->frame->bodies && s->rows > 0; i++) {
+        add_body(s, i);
     }
     for (int i = 0; i < s->points; i++) {
         add_body(s, s->point[i].body[0]);
@@ -207,16 +206,18 @@ static bool prepare(impact *s, int only)
 {
     compliant_run *run = s->run;
     sprag_scratch *scratch = run->solve_scratch;
-    int bodies = run->frame->bodies;
     sprag_scratch_reset(scratch);
-    s->local = SPRAG_TAKE(scratch, bodies, int);
-    s->global = SPRAG_TAKE(scratch, bodies, int);
-    s->body = SPRAG_TAKE_RAW(scratch, bodies, sprag_body);
-    s->solution.velocity = SPRAG_TAKE(scratch, bodies, *s->solution.velocity);
+    s->local = run->state.local;
+    s->global = SPRAG_TAKE_RAW(scratch, run->frame->bodies, int);
     if (scratch->failed || !find_points(s, only) || !find_rows(s)) {
         return false;
     }
     find_bodies(s);
+    s->body = SPRAG_TAKE_RAW(scratch, s->bodies, sprag_body);
+    s->solution.velocity = SPRAG_TAKE(scratch, s->bodies, *s->solution.velocity);
+    if (scratch->failed) {
+        return false;
+    }
     for (int i = 0; i < s->rows; i++) {
         for (int side = 0; side < 2; side++) {
             int *b = &s->row[i].body[side];
