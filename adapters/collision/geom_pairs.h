@@ -113,6 +113,7 @@ int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGe
 typedef struct ode_ahead {
     double step; // s
     double fall; // m, by which weight alone may bring geoms nearer
+    double rebound; // m/s, that their bodies may gain where the last step has stopped them
 } ode_ahead;
 
 // dCollide for geoms where they do not overlap, but may within the next step: contacts as they are

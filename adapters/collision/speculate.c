@@ -38,13 +38,13 @@ static const double sunk = 1e-4;
 
 // A side of a pair on its way.
 typedef struct flyer {
-    const ode_geom *start;         // the side, when the step starts
-    ode_geom side;                 // at another time
-    sprag_motion motion;           // of its body, when the step starts
-    sprag_pose mount;              // on that
-    double spin, far;              // rad/s; m, from the body's centre; 0: a ball about it
-    double speed;                  // m/s, of its fastest point
-    double size;                   // m, half of its shortest extent
+    const ode_geom *start; // the side, when the step starts
+    ode_geom side;         // at another time
+    sprag_motion motion;   // of its body, when the step starts
+    sprag_pose mount;      // on that
+    double spin, far;      // rad/s; m, from the body's centre; 0: a ball about it
+    double speed;          // m/s, of its fastest point
+    double size;           // m, half of its shortest extent
     bool moves;
 } flyer;
 
@@ -219,7 +219,8 @@ void sprag_ode_sweep_bounds(dGeomID geom, const ode_ahead *ahead, double bounds[
     const double *velocity = velocity_of(dGeomGetBody(geom), room);
     flight f;
     set_flight(&f, geom, velocity, ahead->step);
-    const double way = norm3(f.shift), slack = velocity ? f.turn + ahead->fall : 0;
+    const double way = norm3(f.shift) + ahead->step * ahead->rebound;
+    const double slack = velocity ? f.turn + ahead->fall : 0;
     if (way > fast_way * half_of(f.box)) {
         sprag_box_grow(bounds, way + slack);
     } else {
@@ -345,13 +346,15 @@ static void put_pair(question *q, const ode_ahead *ahead, bool is_mesh, int foun
     }
 }
 
-// m, by which something may turn geoms towards one another, if one is static, and the other so fast
-// that it may pass. 0: no.
+// m, by which something may turn geoms towards one another, if they are so fast that one may pass
+// the other. 0: no.
 static double way_aside(const dGeomID geom[2], const flight box[2], double way, double fall)
 {
-    const int moving = dGeomGetBody(geom[0]) ? 0 : 1;
-    const bool fast = way > fast_way * half_of(box[moving].box);
-    return fast && !dGeomGetBody(geom[!moving]) ? way + fall : 0;
+    const double half[] = {half_of(box[0].box), half_of(box[1].box)};
+    const bool fast = !dGeomGetBody(geom[0])   ? way > fast_way * half[1]
+                      : !dGeomGetBody(geom[1]) ? way > fast_way * half[0]
+                                               : way > fmin(half[0], half[1]);
+    return fast ? way + fall : 0;
 }
 
 // Puts one contact where geoms are apart by no more than `way` (m). It has no force, its gap is too
@@ -383,15 +386,17 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
     flight box[2];
     const double reach = set_flights(box, geom, velocity, ahead->step) + ahead->fall;
     subtract3(box[0].shift, box[1].shift, between);
-    const double aside = found == 0 ? way_aside(geom, box, norm3(between), ahead->fall) : 0;
+    const double way = norm3(between) + ahead->step * ahead->rebound;
+    const double aside = found == 0 ? way_aside(geom, box, way, ahead->fall) : 0;
     if (aside > 0) {
-        sprag_box_grow(box[0].box, reach);
+        sprag_box_grow(box[0].box, reach + ahead->step * ahead->rebound);
     } else {
         sprag_box_sweep(box[0].box, between, box[0].turn + box[1].turn + near_way * reach);
     }
     ode_pairs pairs;
-    if (!sprag_boxes_overlap(box[0].box, box[1].box) || !(reach > touching) ||
-        !(reach < INFINITY) || sprag_ode_pairs_of_two(geometry, a, b, 2 * reach, scratch, &pairs)) {
+    const double most = 2 * fmax(reach, aside);
+    if (!sprag_boxes_overlap(box[0].box, box[1].box) || !(most > touching) || !(most < INFINITY) ||
+        sprag_ode_pairs_of_two(geometry, a, b, most, scratch, &pairs)) {
         return 0;
     }
     for (int i = 0; i < pairs.count && q.count < q.most; i++) {
@@ -441,25 +446,40 @@ static bool turns(double size, double turn, double share)
     return 2 * turn > share * size;
 }
 
-// m, by which a solve has changed the way of geoms to one another, if they have no contact that
-// keeps them apart then. One with a triangle of a mesh does not keep geoms off the next one.
-static double turned_aside(const dGeomID geom[2], const double *const velocity[2], double step,
-                           bool aside)
+static bool is_mesh(dGeomID geom)
 {
-    double change[3] = {0};
-    for (int k = 0; k < 2; k++) {
-        const int class = dGeomGetClass(geom[k]);
-        aside |= class == dTriMeshClass || class == dHeightfieldClass;
-    }
-    for (int k = 0; k < 2 && aside; k++) {
+    const int class = dGeomGetClass(geom);
+    return class == dTriMeshClass || class == dHeightfieldClass;
+}
+
+// m, of the way of geoms to one another in a step, the part in which no contact keeps them apart:
+// that by which a solve has changed it, if they have none that would, and all of it over a mesh,
+// whose triangles do not keep geoms off the next one.
+static double way_unseen(const dGeomID geom[2], const double *const velocity[2], double step,
+                         bool aside)
+{
+    const bool mesh = is_mesh(geom[0]) || is_mesh(geom[1]);
+    double way[3] = {0};
+    for (int k = 0; k < 2 && (aside || mesh); k++) {
         double before[6];
         if (velocity[k]) {
             sprag_ode_read_velocity(dGeomGetBody(geom[k]), before);
-            add_scaled(change, k ? step : -step, velocity[k], 3);
-            add_scaled(change, k ? -step : step, before, 3);
+            add_scaled(way, k ? step : -step, velocity[k], 3);
+            add_scaled(way, mesh ? 0 : k ? -step : step, before, 3);
         }
     }
-    return norm3(change);
+    return norm3(way);
+}
+
+// Do the boxes of a pair meet if its first one goes this way (m), and both turn by so much (m)?
+static bool boxes_meet(const ode_pair *pair, const double way[3], double turn)
+{
+    double box[2][6];
+    for (int k = 0; k < 2; k++) {
+        sprag_shape_bounds(&pair->side[k]->shape, &pair->side[k]->pose, box[k]);
+    }
+    sprag_box_sweep(box[0], way, turn);
+    return sprag_boxes_overlap(box[0], box[1]);
 }
 
 bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
@@ -470,12 +490,14 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
     const int before = own;
     bool found = false;
     flight box[2];
+    double between[3];
     const double reach = set_flights(box, geom, velocity, step);
-    const double change = turned_aside(geom, velocity, step, aside);
+    const double change = way_unseen(geom, velocity, step, aside);
     const double size = smaller(half_of(box[0].box), half_of(box[1].box));
     // Geoms that are turned aside have no contact yet: their touch is met, not only their passing.
     const double share = aside || turns(size, change, ode_passing) ? little : ode_passing;
     ode_pairs pairs;
+    subtract3(box[0].shift, box[1].shift, between);
     if (!turns(size, box[0].turn + box[1].turn + change, share) || !(reach < INFINITY) ||
         sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * reach, scratch, &pairs)) {
         return false;
@@ -484,6 +506,9 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
         flyer of[2], *const f[2] = {&of[0], &of[1]};
         double turned = change, t;
         sprag_gap gap;
+        if (!boxes_meet(&pairs.pair[i], between, box[0].turn + box[1].turn)) {
+            continue;
+        }
         for (int k = 0; k < 2; k++) {
             set_flyer(f[k], pairs.pair[i].side[k], velocity[k]);
             turned += step * f[k]->spin * f[k]->far;

@@ -1,6 +1,7 @@
 // Contact joints -> contacts, with the meaning that dxJointContact::getInfo2 gives to every surface
 // parameter; only the friction bound is a cone (an ellipse) where ODE has a pyramid.
 #include <math.h>
+#include <string.h>
 
 #include "island.h"
 #include "kinematics.h"
@@ -172,26 +173,34 @@ void sprag_ode_rebound_from_stop(sprag_contact *to, dJointID joint, double cfm,
     to->returns = to->rebounds && stopped ? stop->work : 0;
 }
 
-double sprag_ode_closing_before(const ode_problem *pulled, int i)
+static double closing_of(const sprag_contact *contact, const double *velocity, size_t bytes)
 {
     double u[3];
-    sprag_contact_velocity(&pulled->contact[i], pulled->body->velocity, sizeof *pulled->body, u);
-    return -dot3(pulled->contact[i].frame[0], u);
+    sprag_contact_velocity(contact, velocity, bytes, u);
+    return -dot3(contact->frame[0], u);
+}
+
+double sprag_ode_closing_before(const ode_problem *pulled, int i)
+{
+    return closing_of(&pulled->contact[i], pulled->body->velocity, sizeof *pulled->body);
 }
 
 static double closing_after(const ode_problem *pulled, int i)
 {
-    const double(*after)[6] = (const double(*)[6])pulled->solution.velocity;
-    double u[3];
-    sprag_contact_velocity(&pulled->contact[i], *after, sizeof *after, u);
-    return -dot3(pulled->contact[i].frame[0], u);
+    return closing_of(&pulled->contact[i], *pulled->solution.velocity,
+                      sizeof *pulled->solution.velocity);
 }
 
-// J, that the normal force of a contact has taken.
+// J, that the normal force of a contact has taken. Those that are spent have changed the velocities
+// from which the solution starts.
 static double taken_by(const ode_problem *pulled, int i)
 {
-    return pulled->problem.step * pulled->solution.contact_force[i][0] *
-           (sprag_ode_closing_before(pulled, i) + closing_after(pulled, i)) / 2;
+    const double start = sprag_ode_closing_before(pulled, i), end = closing_after(pulled, i);
+    const double force = pulled->solution.contact_force[i][0];
+    const double spent = pulled->spent ? pulled->spent[i][0] : 0;
+    const double *unspent = spent > 0 ? pulled->unspent->velocity : pulled->body->velocity;
+    const double first = closing_of(&pulled->contact[i], unspent, sizeof *pulled->unspent);
+    return pulled->problem.step * (spent * (first + start) + (force - spent) * (start + end)) / 2;
 }
 
 // A contact that has acted across its gap is one that the step has stopped.
@@ -213,6 +222,27 @@ double sprag_ode_share_of_stops(const ode_problem *pulled)
         }
     }
     return taken > 0 && isfinite(taken) ? clamp((left - won) / taken, 0, 1) : 0;
+}
+
+void sprag_ode_expect_rebounds(ode_problem *pulled, sprag_scratch *scratch)
+{
+    const int bodies = pulled->problem.bodies;
+    for (int i = 0; i < pulled->problem.contacts; i++) {
+        const sprag_contact *contact = &pulled->contact[i];
+        if (!is_stop(pulled, i)) {
+            continue;
+        }
+        pulled->rebound = pulled->rebound ? pulled->rebound : SPRAG_TAKE(scratch, bodies, double);
+        const double w = sprag_ode_inverse_mass_of_contact(pulled->body, contact);
+        const double speed = sqrt(w * pulled->approach[i]);
+        for (int side = 0; side < 2 && pulled->rebound && isfinite(speed); side++) {
+            const int b = contact->body[side];
+            if (b != SPRAG_STATIC && pulled->body[b].mass > 0 && speed > pulled->rebound[b]) {
+                pulled->rebounds += !(pulled->rebound[b] > 0);
+                pulled->rebound[b] = speed;
+            }
+        }
+    }
 }
 
 ode_stop sprag_ode_stop_of(const ode_problem *pulled, int i, double share)
@@ -348,7 +378,9 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
         }
     }
     const bool ahead = is_ahead(to, joint, stiffness);
-    if (ahead) {
+    if (ahead && geom->side1 == ODE_SIDE_ASIDE) { // its place is no lever: nothing turns the gap up
+        memset(to->arm, 0, sizeof to->arm);
+    } else if (ahead) {
         part_levers(to, joint, state, setting->step);
     }
     *surface_error = sprag_ode_pull_surface(to, surface, stiffness);

@@ -87,6 +87,13 @@ typedef struct ode_spin {
     double axis[3]; // unit, world axes, at the start of the step
 } ode_spin;
 
+// The parts of a problem that sprag_ode_add_touches changes.
+typedef struct ode_parts {
+    sprag_body *body;
+    sprag_contact *contact;
+    double (*spent)[6];
+} ode_parts;
+
 // An island as a contact problem; all arrays are in scratch. sprag_ode_pull sets everything, except
 // that the solver fills the arrays of the solution.
 typedef struct ode_problem {
@@ -131,9 +138,14 @@ typedef struct ode_problem {
     bool mends;           // a row may mend what the program has opened, or is a stop's
     bool knows_opened;    // in this step
     double erp;           // of the world
-    sprag_solution first; // the solution before sprag_ode_solve_again
-    double won, may_win;  // J, by that solution: more than that is taken back
-    double factor;        // of the shares of bodies and distances under load, in the next step
+    sprag_solution first; // the solution before sprag_ode_solve_again, or sprag_ode_add_touches
+    ode_parts before;     // of the problem before its forces were spent; body NULL: none were
+    const sprag_body *unspent; // the bodies before any were
+    double (*spent)[6];        // N, N m, of each contact: forces before those of the solution
+    double *rebound;           // m/s, that each body may gain in the next step
+    int rebounds;              // bodies of which that is not 0; 0: `rebound` is not set
+    double won, may_win;       // J, by that solution: more than that is taken back
+    double factor;             // of the shares of bodies and distances under load, in the next step
     enum { ODE_FIRST, ODE_GROWN, ODE_WON } solve; // of the solution: why it is another
     // For statistics:
     int stock_rows;     // sum of rows_of
@@ -302,8 +314,17 @@ enum { ODE_TOUCHES_MAX = 4 }; // times that this is done in a step, once for eac
 
 // Adds contacts to pairs, of the first so many contacts, that get into one another with the
 // velocities of the solution, and keeps that solution. Returns their number; 0: none, or no memory.
+//
+// Bodies that rebound, and meet something else in the same step, start from the velocities of the
+// solution, whose forces are spent.
 int sprag_ode_add_touches(ode_problem *pulled, int contacts, ode_touch_fn *find, void *data,
                           sprag_scratch *scratch);
+
+// Goes back to the solution before the last ones, and takes them out.
+void sprag_ode_drop_touches(ode_problem *pulled, int added);
+
+// Adds the forces that are spent to the solution.
+void sprag_ode_add_spent(ode_problem *pulled);
 
 // ---- pull.c, bodies.c, contacts.c, joints.c: parts of sprag_ode_pull
 
@@ -423,6 +444,9 @@ double sprag_ode_closing_before(const ode_problem *pulled, int i);
 // Stops take, too, what rebounds have won in the same step beyond what these may return: the share
 // of what stops have taken that is left for their own rebounds.
 double sprag_ode_share_of_stops(const ode_problem *pulled);
+
+// By a solution: what the rebounds of the next step may add to the velocities of bodies.
+void sprag_ode_expect_rebounds(ode_problem *pulled, sprag_scratch *scratch);
 
 // By a solution: what the step has taken from contact i; zero if it has not stopped it at its gap.
 ode_stop sprag_ode_stop_of(const ode_problem *pulled, int i, double share);

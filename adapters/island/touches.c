@@ -2,6 +2,10 @@
 // moment. Where one body turns fast, or is made to by the impact, its surface is elsewhere before
 // the step ends, and the other may pass. Such a pair gets another contact, of the moment when both
 // are well inside one another: with it the island is solved again.
+//
+// A body that rebounds and meets another one in the same step cannot do what both contacts ask for.
+// So the rebound is over when the other contact acts: the forces of the first solution are spent,
+// and the step is solved again from its velocities.
 #include <math.h>
 #include <string.h>
 
@@ -81,17 +85,22 @@ static bool find_touch(const ode_problem *pulled, int i, ode_touch_fn *find, voi
     return find(data, pair, velocity, pulled->problem.step, geom->side1 == ODE_SIDE_ASIDE, touch);
 }
 
-// The geoms of a body.
-typedef struct turning {
-    double turn; // m, by which their farthest corner goes round in the step
+// A body, and the group of bodies that push one another which it is in.
+typedef struct member {
+    double turn; // m, by which the farthest corner of its geoms goes round in the step
     double size; // m, half of the least extent of their boxes
-} turning;
+    int next;    // another one of the group, nearer to its head; itself: it is the head
+    // of a head:
+    bool meets;  // a solution has shown a contact of one to be missing
+    bool throws; // one has a contact that rebounds
+    bool held;   // one is on a joint, or has a contact that is a spring
+} member;
 
-static turning turning_of(const ode_problem *pulled, int body)
+static member member_of(const ode_problem *pulled, int body)
 {
     const dBodyID id = pulled->island.body[body];
     const double spin = norm3(pulled->solution.velocity[body] + 3) * pulled->problem.step;
-    turning all = {0, INFINITY};
+    member all = {.size = INFINITY, .next = body};
     for (dGeomID geom = dBodyGetFirstGeom(id); geom; geom = dBodyGetNextGeom(geom)) {
         double box[6], side[2];
         sprag_ode_read_bounds(geom, box);
@@ -103,31 +112,199 @@ static turning turning_of(const ode_problem *pulled, int body)
 }
 
 // false: two bodies that move turn too little, whichever of their geoms meet.
-static bool may_pass(const sprag_contact *contact, const turning *body)
+static bool may_pass(const ode_problem *pulled, int i, const member *body)
 {
-    const int *b = contact->body;
-    return b[1] == SPRAG_STATIC || 2 * (body[b[0]].turn + body[b[1]].turn) >
-                                       ode_passing * fmin(body[b[0]].size, body[b[1]].size);
+    const int *b = pulled->contact[i].body;
+    return b[1] == SPRAG_STATIC ||
+           2 * (body[b[0]].turn + body[b[1]].turn) >
+               ode_passing * fmin(body[b[0]].size, body[b[1]].size) ||
+           sprag_ode_contact_geom(pulled->contact_joint[i])->side1 == ODE_SIDE_ASIDE;
 }
+
+// ---- forces that are over
+
+// NULL: the body does not yield to forces.
+static member *head_of(const ode_problem *pulled, int i, member *body)
+{
+    if (i == SPRAG_STATIC || !(pulled->body[i].mass > 0)) {
+        return NULL;
+    }
+    while (body[i].next != i) {
+        i = body[i].next = body[body[i].next].next;
+    }
+    return &body[i];
+}
+
+// Groups the bodies by the first so many contacts.
+static void find_groups(const ode_problem *pulled, int contacts, member *body)
+{
+    for (int i = 0; i < contacts; i++) {
+        const int *b = pulled->contact[i].body;
+        member *one = head_of(pulled, b[0], body), *other = head_of(pulled, b[1], body);
+        if (one && other && pulled->solution.contact_force[i][0] > 0) {
+            one->next = (int)(other - body);
+        }
+    }
+    for (int i = 0; i < contacts; i++) {
+        const sprag_contact *contact = &pulled->contact[i];
+        for (int side = 0; side < 2; side++) {
+            member *head = head_of(pulled, contact->body[side], body);
+            if (head) {
+                head->throws |= contact->rebounds && pulled->solution.contact_force[i][0] > 0;
+                head->held |= contact->stiffness > 0;
+            }
+        }
+    }
+    for (int i = 0; i < 2 * pulled->problem.rows; i++) {
+        member *head = head_of(pulled, pulled->row[i / 2].body[i % 2], body);
+        if (head) {
+            head->held = true;
+        }
+    }
+}
+
+static bool is_over(const ode_problem *pulled, int i, member *body)
+{
+    const member *head = head_of(pulled, i, body);
+    return head && head->meets && head->throws && !head->held;
+}
+
+static bool is_contact_over(const ode_problem *pulled, const sprag_contact *contact, member *body)
+{
+    return is_over(pulled, contact->body[0], body) || is_over(pulled, contact->body[1], body);
+}
+
+static void set_parts(ode_problem *pulled, const ode_parts *parts)
+{
+    pulled->problem.body = pulled->body = parts->body;
+    pulled->problem.contact = pulled->contact = parts->contact;
+    pulled->spent = parts->spent;
+}
+
+// The problem becomes a copy: sprag_ode_drop_touches goes back to what it was.
+static bool copy_problem(ode_problem *pulled, sprag_scratch *scratch)
+{
+    const size_t contacts = (size_t)pulled->problem.contacts;
+    const ode_parts now = {pulled->body, pulled->contact, pulled->spent};
+    const ode_parts copy = {SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, sprag_body),
+                            SPRAG_TAKE_RAW(scratch, pulled->room, sprag_contact),
+                            SPRAG_TAKE(scratch, pulled->room, double[6])};
+    if (scratch->failed) {
+        return false;
+    }
+    memcpy(copy.body, now.body, (size_t)pulled->problem.bodies * sizeof *copy.body);
+    memcpy(copy.contact, now.contact, contacts * sizeof *copy.contact);
+    if (now.spent) {
+        memcpy(copy.spent, now.spent, contacts * sizeof *copy.spent);
+    } else {
+        pulled->unspent = now.body;
+    }
+    pulled->before = now;
+    set_parts(pulled, &copy);
+    return true;
+}
+
+// Leaves of the contact what its force before has not done yet. A force of friction has its bound
+// for the whole step, and a rebound is over.
+static void spend(sprag_contact *contact, const double force[6], double step)
+{
+    contact->bias -= contact->compliance * force[0];
+    if (contact->rebounds) {
+        contact->rebounds = false;
+        contact->bias = -fmax(0, contact->gap) / step;
+        sprag_ode_bound_friction_ahead(&contact->slide);
+    }
+    for (int axis = 0; axis < 2; axis++) {
+        double *most = &contact->slide.coefficient[axis];
+        *most = contact->slide.force[axis] ? fmax(0, *most - fabs(force[1 + axis])) : *most;
+    }
+    contact->recovery = fmax(0, fmin(contact->recovery, contact->bias));
+    contact->returns = 0;
+    contact->guess[0] = 0, contact->guess[1] = 0, contact->guess[2] = 0;
+}
+
+// Groups that rebound, and meet something else, go on from the first solution. false: no memory.
+static bool spend_forces(ode_problem *pulled, int contacts, member *body, sprag_scratch *scratch)
+{
+    bool any = false;
+    pulled->before.body = NULL;
+    for (int i = 0; i < pulled->problem.bodies && !any; i++) {
+        any = is_over(pulled, i, body);
+    }
+    if (any && !copy_problem(pulled, scratch)) {
+        return false;
+    }
+    for (int i = 0; i < contacts && any; i++) {
+        const double *force = pulled->first.contact_force[i];
+        if (is_contact_over(pulled, &pulled->contact[i], body)) {
+            add_scaled(pulled->spent[i], 1, force, 6);
+            spend(&pulled->contact[i], force, pulled->problem.step);
+        }
+    }
+    for (int i = 0; i < pulled->problem.bodies && any; i++) {
+        sprag_body *to = &pulled->body[i];
+        if (is_over(pulled, i, body)) {
+            add_scaled(to->velocity, 1, pulled->first.velocity[i], 6);
+            add_scaled(to->velocity, -1, to->free_velocity, 6);
+            memcpy(to->free_velocity, pulled->first.velocity[i], sizeof to->free_velocity);
+        }
+    }
+    return true;
+}
+
+void sprag_ode_drop_touches(ode_problem *pulled, int added)
+{
+    pulled->problem.contacts -= added;
+    pulled->solution = pulled->first;
+    if (pulled->before.body) {
+        set_parts(pulled, &pulled->before);
+    }
+}
+
+void sprag_ode_add_spent(ode_problem *pulled)
+{
+    for (int i = 0; i < pulled->problem.contacts && pulled->spent; i++) {
+        add_scaled(pulled->solution.contact_force[i], 1, pulled->spent[i], 6);
+    }
+}
+
+// A pair that gets another contact, and where.
+typedef struct missing {
+    int like, first;
+    ode_touch touch;
+} missing;
 
 int sprag_ode_add_touches(ode_problem *pulled, int contacts, ode_touch_fn *find, void *data,
                           sprag_scratch *scratch)
 {
-    const int before = pulled->problem.contacts;
-    turning *body = SPRAG_TAKE_RAW(scratch, pulled->island.bodies, turning);
+    const int before = pulled->problem.contacts, room = pulled->room - before;
+    member *body = SPRAG_TAKE_RAW(scratch, pulled->island.bodies, member);
+    missing *found = SPRAG_TAKE_RAW(scratch, room, missing);
+    int added = 0;
     for (int i = 0; i < pulled->island.bodies && body; i++) {
-        body[i] = turning_of(pulled, i);
+        body[i] = member_of(pulled, i);
     }
-    for (int i = 0; i < contacts && body && pulled->problem.contacts < pulled->room; i++) {
-        ode_touch touch;
-        int first;
-        if (is_first_of_pair(pulled, i) && may_pass(&pulled->contact[i], body) &&
-            find_touch(pulled, i, find, data, &first, &touch)) {
-            if (pulled->problem.contacts == before && !sprag_ode_keep_solution(pulled, scratch)) {
-                return 0;
-            }
-            add(pulled, i, first, &touch);
+    for (int i = 0; i < contacts && body && found && added < room; i++) {
+        missing *to = &found[added];
+        to->like = i;
+        added += is_first_of_pair(pulled, i) && may_pass(pulled, i, body) &&
+                 find_touch(pulled, i, find, data, &to->first, &to->touch);
+    }
+    if (added == 0 || !sprag_ode_keep_solution(pulled, scratch)) {
+        return 0;
+    }
+    find_groups(pulled, before, body);
+    for (int i = 0; i < 2 * added; i++) {
+        member *head = head_of(pulled, pulled->contact[found[i / 2].like].body[i % 2], body);
+        if (head) {
+            head->meets = true;
         }
     }
-    return pulled->problem.contacts - before;
+    if (!spend_forces(pulled, before, body, scratch)) {
+        return 0;
+    }
+    for (int i = 0; i < added; i++) {
+        add(pulled, found[i].like, found[i].first, &found[i].touch);
+    }
+    return added;
 }

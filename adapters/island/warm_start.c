@@ -40,6 +40,7 @@ typedef struct entry {
         sprag_memory memory;    // of an island
         double added[4];        // of a body under load: sprag_ode_warm_start_added()
         double integrator_step; // s, of a group
+        double rebound;         // m/s, that a body may gain
     };
     // of the next step's start:
     double nearest;     // m^2, squared distance to the nearest contact
@@ -63,6 +64,7 @@ typedef struct table {
     int count, room; // entries
     int *slot;       // newest run of a hash, -1: none
     int slots;       // power of two, 0: none
+    double rebound;  // m/s, most that a body may gain
 } table;
 
 struct ode_warm_start {
@@ -191,8 +193,8 @@ static int reserve(ode_warm_start *warm, int entries)
 
 bool sprag_ode_warm_start_begin_threads(ode_warm_start *warm, long joints)
 {
-    // Rows, an island, and two bodies; or a contact, those of touches.c, and an island.
-    enum { OF_ROWS = ODE_ROWS_MAX + 3, OF_CONTACT = 1 + ODE_TOUCHES_MAX + 1 };
+    // Rows, an island, and two bodies; or a contact, those of touches.c, an island, and two bodies.
+    enum { OF_ROWS = ODE_ROWS_MAX + 3, OF_CONTACT = 1 + ODE_TOUCHES_MAX + 3 };
     enum { OF_JOINT = OF_ROWS > OF_CONTACT ? OF_ROWS : OF_CONTACT };
     warm->open = make_room(&warm->now, OF_JOINT * joints);
     atomic_store_explicit(&warm->end, warm->now.count, memory_order_relaxed);
@@ -389,7 +391,7 @@ double sprag_ode_warm_start_row(const ode_warm_start *warm, dJointID joint, int 
 
 // The keys of an island and of a body; rows of joints have small numbers.
 static const uintptr_t of_island = UINTPTR_MAX, of_body = UINTPTR_MAX - 1;
-static const uintptr_t of_integrator = UINTPTR_MAX - 2;
+static const uintptr_t of_integrator = UINTPTR_MAX - 2, of_rebound = UINTPTR_MAX - 3;
 
 sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm, dBodyID first)
 {
@@ -469,12 +471,26 @@ const double *sprag_ode_warm_start_added(const ode_warm_start *warm, const void 
     return run >= 0 ? warm->last.entry[run].added : none;
 }
 
+static void store_rebound(table *now, int i, dBodyID body, double rebound)
+{
+    const uintptr_t key[3] = {(uintptr_t)body, of_rebound};
+    int first = -1;
+    store(now, i, &first, key)->rebound = rebound;
+}
+
+double sprag_ode_warm_start_rebound(const ode_warm_start *warm, dBodyID body)
+{
+    const uintptr_t key[3] = {(uintptr_t)body, of_rebound};
+    const entry *e = warm && body ? newest_entry(&warm->last, key) : NULL;
+    return e ? e->rebound : warm && !body ? warm->last.rebound : 0;
+}
+
 void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
 {
     const sprag_problem *problem = &pulled->problem;
     bool island = is_worth_keeping(&pulled->memory);
     int entries = problem->contacts + pulled->joint_rows + pulled->stiffened_bodies +
-                  pulled->stiffened_distances + island;
+                  pulled->stiffened_distances + pulled->rebounds + island;
     int at = reserve(warm, entries), first = -1;
     if (at < 0) {
         return;
@@ -492,6 +508,11 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
     for (int i = 0; i < pulled->stiffened_distances; i++) {
         const ode_stiffened_distance *of = &pulled->stiffened_distance[i];
         store_added(&warm->now, at++, of->joint, of->added, of->stored, of->share);
+    }
+    for (int b = 0; b < problem->bodies && pulled->rebounds > 0; b++) {
+        if (pulled->rebound[b] > 0) {
+            store_rebound(&warm->now, at++, pulled->island.body[b], pulled->rebound[b]);
+        }
     }
     for (int i = 0; i < problem->contacts; i++) {
         store_contact(&warm->now, at++, &first, &pulled->warm_key[i], &problem->contact[i],
@@ -524,8 +545,12 @@ static void index_entries(table *t)
     for (int i = 0; i < t->slots; i++) {
         t->slot[i] = -1;
     }
+    t->rebound = 0;
     for (int i = 0; i < t->count; i += t->run[i].count) {
         run *r = &t->run[i];
+        if (r->key[1] == of_rebound && t->entry[i].rebound > t->rebound) {
+            t->rebound = t->entry[i].rebound;
+        }
         int *slot = &t->slot[slot_of(t, r->key)];
         r->next = *slot;
         r->older = find_run(t, *slot, r->key);

@@ -40,6 +40,10 @@ void sprag_ode_warm_start_contacts(ode_warm_start *warm_start, ode_warm_key *key
 int sprag_ode_warm_start_of_pair(const ode_warm_start *warm_start, dGeomID a, dGeomID b, int most,
                                  double (*normal)[3], double (*position)[3]);
 
+// m/s, that a body may gain where the last step has stopped it; 0: nothing has. NULL: the most of
+// all bodies.
+double sprag_ode_warm_start_rebound(const ode_warm_start *warm_start, dBodyID body);
+
 // The error that a row under load mends in the next step: its bias times the step, m or rad.
 typedef struct ode_mending {
     double expected; // by the solution; NaN: the joint is new, or its island never was under load

@@ -83,19 +83,21 @@ typedef struct world_list {
     bool others;   // geoms that ODE pairs by rules of their own, or worlds without touches ahead
 } world_list;
 
-// s; a contact that comes after the step does not act in it, so it may be too much.
-static double next_step(const world_state *w)
-{
-    static const double first = 1 / 30.0;
-    return w->statistics.step > 0 ? w->statistics.step : first;
-}
-
+// A contact that comes after the step does not act in it, so a first step may be taken as too long.
 static ode_ahead ahead_of(const world_state *w)
 {
+    const double step = w->statistics.step > 0 ? w->statistics.step : 1 / 30.0;
     dVector3 gravity;
-    double step = next_step(w);
     dWorldGetGravity(w->id, gravity);
-    return (ode_ahead){step, dCalcVectorLength3(gravity) * step * step};
+    return (ode_ahead){step, dCalcVectorLength3(gravity) * step * step,
+                       sprag_ode_warm_start_rebound(w->warm_start, NULL)};
+}
+
+// most: of all bodies.
+static double rebound_of(dGeomID geom, double most)
+{
+    const world_state *w = most > 0 ? world_of(dGeomGetBody(geom), NULL) : NULL;
+    return w ? sprag_ode_warm_start_rebound(w->warm_start, dGeomGetBody(geom)) : 0;
 }
 
 static void add_body(world_list *l, dBodyID body)
@@ -114,6 +116,7 @@ static void add_body(world_list *l, dBodyID body)
             ode_ahead ahead = ahead_of(w);
             l->of->ahead.step = fmax(l->of->ahead.step, ahead.step);
             l->of->ahead.fall = fmax(l->of->ahead.fall, ahead.fall);
+            l->of->ahead.rebound = fmax(l->of->ahead.rebound, ahead.rebound);
         }
         if (w->settings.method->keeps_distance) {
             l->of->reach = fmax(l->of->reach, reach_largest(w));
@@ -176,8 +179,9 @@ static void offer_from_stock(void *data, dGeomID a, dGeomID b)
 }
 
 // Adds a pair to those that the call has to offer.
-static void add_close(space_call *c, dGeomID first, dGeomID second)
+static void add_close(void *data, dGeomID first, dGeomID second)
 {
+    space_call *c = data;
     collide_context *d = c->context;
     dGeomID(*close)[2] = array_widen(d->close, d->closes, &d->close_room, sizeof *close);
     if (!close) {
@@ -204,9 +208,11 @@ static void add_new(space_call *c, dGeomID first, dGeomID second)
 static void add_reach(void *data, dGeomID geom, double bounds[6])
 {
     const space_call *c = data;
+    ode_ahead ahead = c->ahead;
     sprag_box_grow(bounds, c->reach / 2);
-    if (c->ahead.step > 0) {
-        sprag_ode_sweep_bounds(geom, &c->ahead, bounds);
+    if (ahead.step > 0) {
+        ahead.rebound = rebound_of(geom, ahead.rebound);
+        sprag_ode_sweep_bounds(geom, &ahead, bounds);
     }
 }
 
@@ -220,12 +226,6 @@ static void meet_new(void *data, dGeomID first, dGeomID second)
     if (ahead && sprag_ode_callback_pair(&c->call, first, second, given)) {
         add_new(c, given[0], given[1]);
     }
-}
-
-// In place of ODE: a pair whose boxes overlap or may do so in the step.
-static void meet(void *data, dGeomID first, dGeomID second)
-{
-    add_close(data, first, second);
 }
 
 static void add_missed(void *data, dGeomID first, dGeomID second)
@@ -278,7 +278,7 @@ static void offer_close(space_call *c)
     int first = d->closes;
     collide_begin(d);
     c->failed = !sprag_ode_meet(d->geometry, &c->call, !c->instead, add_reach,
-                                c->instead ? meet : meet_new, c, &d->scratch) ||
+                                c->instead ? add_close : meet_new, c, &d->scratch) ||
                 c->failed;
     collide_end(d);
     if (c->failed) {
@@ -552,7 +552,8 @@ static int speculate(const world_state *w, dGeomID a, dGeomID b, int flags, dCon
     if (!d || d->busy) {
         return 0;
     }
-    const ode_ahead ahead = ahead_of(w);
+    ode_ahead ahead = ahead_of(w);
+    ahead.rebound = rebound_of(a, ahead.rebound) + rebound_of(b, ahead.rebound);
     collide_begin(d);
     look_at_meshes(d, w);
     int count =

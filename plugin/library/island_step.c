@@ -152,8 +152,17 @@ static bool find_touch(void *data, const dGeomID geom[2], const double *const ve
                                  &search->left, touch);
 }
 
+static bool any_rebounds(const sprag_problem *problem)
+{
+    bool any = false;
+    for (int i = 0; i < problem->contacts && !any; i++) {
+        any = problem->contact[i].rebounds;
+    }
+    return any;
+}
+
 // Bodies that turn may get into one another within the step: the contacts of one moment do not keep
-// them apart.
+// them apart. What meets on the way after a rebound does so with the energy that it may have.
 static void meet_touches(const world_state *w, ode_problem *pulled,
                          const sprag_stribeck_options *options, sprag_scratch *scratch,
                          sprag_stats *stats)
@@ -162,13 +171,16 @@ static void meet_touches(const world_state *w, ode_problem *pulled,
     touch_search search = {contacts > 0 ? collide_context_get() : NULL, world_record(w),
                            TOUCH_ADVANCES + TOUCH_ADVANCES_OF_CONTACT * contacts};
     for (int i = 0; i < ODE_TOUCHES_MAX && search.context && search.record; i++) {
+        if (pulled->problem.rows == 0 && any_rebounds(&pulled->problem)) {
+            sprag_stribeck_limit_energy(&pulled->problem, options, scratch, &pulled->solution,
+                                        stats);
+        }
         int added = sprag_ode_add_touches(pulled, contacts, find_touch, &search, scratch);
         if (added == 0) {
             return;
         }
         if (!solve_again(pulled, options, scratch, stats)) {
-            pulled->problem.contacts -= added;
-            pulled->solution = pulled->first;
+            sprag_ode_drop_touches(pulled, added);
             return;
         }
     }
@@ -196,6 +208,7 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
         sprag_ode_unstiffen(pulled);
         to->result = sprag_stribeck_limit_energy(&pulled->problem, &options, scratch,
                                                  &pulled->solution, &to->stats);
+        sprag_ode_add_spent(pulled);
     }
 }
 
@@ -214,6 +227,7 @@ void solve_island(const step_context *c, const ode_island *island, sprag_scratch
     if (to->result == SPRAG_OK) {
         solve(c, scratch, to);
         sprag_ode_expect_mending(&to->pulled);
+        sprag_ode_expect_rebounds(&to->pulled, scratch);
     }
     to->solve_us = now_us() - pulled;
     if (is_let_go(to)) {

@@ -202,6 +202,42 @@ static void judge_walls(void)
     bench_at_most("speed after the wall by that before: off by", off, 1e-3);
 }
 
+// Elastic balls of 5 to 100 m/s that fly to and fro between two walls, up to 1 m apart, for 20
+// steps; then one wall goes.
+static void judge_rooms(void)
+{
+    enum { BALLS = 300, STEPS = 20 };
+    sprag_scene random = {.random = 1};
+    int passed = 0;
+    double off = 0;
+    for (int i = 0; i < BALLS; i++) {
+        const double radius = sprag_scene_draw(&random, 0.01, 0.05);
+        const double half = radius + pow(10, sprag_scene_draw(&random, -2, 0)) / 2;
+        const double speed = 5 * pow(20, sprag_scene_draw(&random, 0, 1));
+        range r = open_range(speculative, 0, 1);
+        dGeomID wall[2];
+        r.friction = 0;
+        for (int side = 0; side < 2; side++) {
+            wall[side] = dCreateBox(r.space, 0.1, 100, 100);
+            dGeomSetPosition(wall[side], (side ? 1 : -1) * (half + 0.05), 0, 0);
+        }
+        dBodyID ball = add_round(&r, radius, (const double[3]){0}, (const double[3]){speed});
+        const dReal *v = dBodyGetLinearVel(ball);
+        double farthest = 0;
+        for (int k = 0; k < STEPS; k++) {
+            step_range(&r, 1);
+            farthest = fmax(farthest, fabs(dBodyGetPosition(ball)[0]));
+        }
+        passed += farthest > half;
+        dGeomDestroy(wall[v[0] > 0 ? 0 : 1]);
+        step_range(&r, STEPS);
+        off = fmax(off, farthest > half ? 0 : fabs(fabs(v[0]) / speed - 1));
+        close_range(&r);
+    }
+    bench_at_most("elastic balls of 300 that pass one of two near walls", passed, 0);
+    bench_at_most("their speed after 20 steps by that before: off by", off, 1e-3);
+}
+
 enum { TILES = 100 };
 
 typedef enum ground { FLUSH, MESH, LONG } ground;
@@ -357,6 +393,7 @@ void loads_judge_speed(line_fn *line)
     static const long size[] = {100, 300, 1000};
     judge_shots(line);
     judge_walls();
+    judge_rooms();
     judge_marbles();
     judge_bumps(line);
     for (int i = 0; i < 3; i++) {

@@ -1,110 +1,10 @@
 // stribeck.speculative=1: geoms that would overlap within the step have contacts before.
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <ode/ode.h>
-
 #include "body_motion.h"
-#include "program_world.h"
-#include "sprag.h"
-#include "suite.h"
-
-static const char speculative[] = "stribeck.speculative=1";
-
-typedef struct scene {
-    dWorldID world;
-    dSpaceID space;
-    dJointGroupID contacts;
-    double friction, bounce;
-    bool force;               // the friction is one
-    dJointFeedback *feedback; // of contacts; NULL: none
-    int gaps;                 // contacts with a negative depth, of the last step
-} scene;
-
-static scene open_scene(const char *options, double gravity)
-{
-    scene s = {.world = dWorldCreate(),
-               .space = dHashSpaceCreate(0),
-               .contacts = dJointGroupCreate(0),
-               .friction = 0.5};
-    dWorldSetGravity(s.world, 0, 0, -gravity);
-    ck_assert(sprag_world_configure(s.world, options));
-    return s;
-}
-
-static void close_scene(scene *s)
-{
-    destroy_world(s->world, s->space, s->contacts);
-}
-
-static dBodyID add(scene *s, dGeomID geom, double x, double y, double z)
-{
-    dMass m;
-    dMassSetSphereTotal(&m, 1, 0.1);
-    return add_solid(s->world, geom, &m, x, y, z);
-}
-
-static dBodyID add_ball(scene *s, double radius, double x, double y, double z)
-{
-    dMass m;
-    dMassSetSphereTotal(&m, 1, radius);
-    return add_solid(s->world, dCreateSphere(s->space, radius), &m, x, y, z);
-}
-
-static void touch(void *data, dGeomID a, dGeomID b)
-{
-    scene *s = data;
-    dContact contact[8];
-    int n = dCollide(a, b, 8, &contact[0].geom, sizeof *contact);
-    for (int i = 0; i < n; i++) {
-        contact[i].surface = (dSurfaceParameters){.mode = (s->force ? 0 : dContactApprox1) |
-                                                          (s->bounce > 0 ? dContactBounce : 0),
-                                                  .mu = s->friction,
-                                                  .bounce = s->bounce};
-        s->gaps += contact[i].geom.depth < 0;
-        dJointID joint = dJointCreateContact(s->world, s->contacts, &contact[i]);
-        dJointAttach(joint, dGeomGetBody(a), dGeomGetBody(b));
-        dJointSetFeedback(joint, s->feedback);
-    }
-}
-
-static void step(scene *s, double h)
-{
-    s->gaps = 0;
-    dSpaceCollide(s->space, s, touch);
-    ck_assert_int_eq(dWorldStep(s->world, h), 1);
-    dJointGroupEmpty(s->contacts);
-}
-
-// Balls against a wall of 10 cm, from seven distances, with and without a rebound; the first step
-// is of a length that sprag does not know before.
-START_TEST(balls_never_pass_a_wall)
-{
-    static const double radius = 0.05, thick = 0.1, bounce = 0.7;
-    for (double speed = 5; speed < 101; speed *= 1.11) {
-        for (int k = 0; k < 14; k++) {
-            scene s = open_scene(speculative, 0);
-            double wall = 0.2 + 0.13 * (k / 2);
-            s.bounce = k % 2 ? bounce : 0;
-            dGeomSetPosition(dCreateBox(s.space, thick, 2, 2), wall, 0, 0);
-            dBodyID ball = add_ball(&s, radius, 0, 0.1 * (k / 2) - 0.3, 0);
-            dBodySetLinearVel(ball, speed, 0, 0);
-            double deepest = -1;
-            for (int i = 0; i < 60; i++) {
-                step(&s, 0.01);
-                double front = dBodyGetPosition(ball)[0] + radius;
-                deepest = fmax(deepest, front - (wall - thick / 2));
-            }
-            ck_assert_double_lt(deepest, 0.02 * radius);
-            ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[0], k % 2 ? -bounce * speed : 0,
-                                    1e-3 * speed);
-            close_scene(&s);
-        }
-    }
-}
-END_TEST
+#include "speculative_scene.h"
 
 // An elastic ball comes back to the height that it fell from, at any step.
 START_TEST(bounces_keep_their_height)
@@ -395,49 +295,6 @@ START_TEST(a_turning_spike_takes_a_ball_along)
 }
 END_TEST
 
-// A marble falls on a mesh at 5 to 80 m/s, on faces, edges and corners, and flies up at one
-// that is upside down; it is the first geom of the pair or the second one.
-START_TEST(marbles_never_pass_a_mesh)
-{
-    enum { N = 5 };
-    static const double radius = 0.02, speed[] = {5, 20, 40, 80};
-    static dReal vertex[N * N][3];
-    static dTriIndex index[2 * (N - 1) * (N - 1)][3];
-    int triangles = 0;
-    for (int i = 0; i < N * N; i++) {
-        vertex[i][0] = 0.5 * (i % N - N / 2);
-        vertex[i][1] = 0.5 * (i / N - N / 2);
-        vertex[i][2] = 0;
-    }
-    for (unsigned i = 0; i < N * N; i++) {
-        if (i % N < N - 1 && i / N < N - 1) {
-            const dTriIndex corner[2][3] = {{i, i + 1, i + N + 1}, {i, i + N + 1, i + N}};
-            memcpy(index[triangles], corner, sizeof corner);
-            triangles += 2;
-        }
-    }
-    for (int k = 0; k < 16; k++) {
-        scene s = open_scene(speculative, 0);
-        dTriMeshDataID data = dGeomTriMeshDataCreate();
-        const double side = k % 2 ? -1 : 1;
-        dBodyID ball = k < 8 ? NULL : add_ball(&s, radius, 0.06 * k, 0.03 * k, side * 0.41);
-        dGeomTriMeshDataBuildDouble(data, vertex, sizeof vertex[0], N * N, index, 3 * triangles,
-                                    sizeof index[0]);
-        dMatrix3 turn;
-        dRFromAxisAndAngle(turn, 1, 0, 0, k % 2 ? M_PI : 0);
-        dGeomSetRotation(dCreateTriMesh(s.space, data, NULL, NULL, NULL), turn);
-        ball = ball ? ball : add_ball(&s, radius, 0.13 * k, 0.07 * k, side * 0.41);
-        dBodySetLinearVel(ball, 0, 0, -side * speed[_i]);
-        for (int i = 0; i < 30; i++) {
-            step(&s, 0.01);
-            ck_assert_double_gt(side * dBodyGetPosition(ball)[2], 0.9 * radius);
-        }
-        close_scene(&s);
-        dGeomTriMeshDataDestroy(data);
-    }
-}
-END_TEST
-
 // A box lies on one edge, or on three corners, and falls on its face within the step, onto a plane
 // or another box: the points of the face that do not touch yet have contacts of their own gap.
 START_TEST(tilted_boxes_fall_flat)
@@ -593,57 +450,6 @@ START_TEST(flat_ground_has_no_bumps)
         ck_assert_double_eq_tol(at, roll(options[k % 2], LONG, radius[k / 2], &lowest[1]), 1e-9);
         ck_assert_double_eq_tol(lowest[0], lowest[1], 1e-9);
     }
-}
-END_TEST
-
-// A ball that the ground turns aside meets the wall behind in the same step, or passes beside it.
-START_TEST(balls_on_the_ground_never_pass_a_wall)
-{
-    const double h = (const double[]){0.001, 0.01, 1 / 60.0}[_i / 2]; // s
-    for (int k = 0; k < 60; k++) {
-        const double speed = 5 * pow(20, k / 59.0), radius = 0.02 + 0.01 * (k % 9); // m/s, m
-        const double on = speed * cos(0.1 + 0.2 * (k % 7)), fall = sqrt(speed * speed - on * on);
-        const double late = h * (k % 5) / 5, near = 0.07 * (k % 8); // s, m from the wall
-        const bool beside = k % 10 == 9;
-        scene s = open_scene(speculative, 0);
-        s.friction = 0;
-        s.bounce = _i % 2 ? 0.7 : 0;
-        dCreatePlane(s.space, 0, 0, 1, 0);
-        dGeomSetPosition(dCreateBox(s.space, 0.1, 2, 4), 0.05, beside ? 1.001 + radius : 0, 0);
-        dBodyID ball = add_ball(&s, radius, -near - radius - on * late, 0, radius + fall * late);
-        dBodySetLinearVel(ball, on, 0, -fall);
-        const dReal *at = dBodyGetPosition(ball), *v = dBodyGetLinearVel(ball);
-        for (int i = 0; i < 8 + (int)(0.6 / on / h); i++) {
-            step(&s, h);
-            ck_assert(at[2] > 0.98 * radius && (beside || at[0] < -0.98 * radius));
-        }
-        ck_assert_double_eq_tol(v[0], beside ? on : -s.bounce * on, 1e-3 * speed);
-        ck_assert_double_eq_tol(v[2], s.bounce * fall, 1e-3 * speed);
-        close_scene(&s);
-    }
-}
-END_TEST
-
-// A marble that one flank of a valley turns aside meets the other flank in the same step.
-START_TEST(marbles_stay_in_a_valley)
-{
-    static const dReal vertex[][3] = {{-3, -1, 3}, {-3, 1, 3}, {0, -1, 0},
-                                      {0, 1, 0},   {3, -1, 3}, {3, 1, 3}};
-    static const dTriIndex index[][3] = {{0, 2, 1}, {1, 2, 3}, {2, 4, 3}, {3, 4, 5}};
-    const double speed = 10 + 10 * _i, radius = 0.02; // m/s, m
-    scene s = open_scene(speculative, 0);
-    dTriMeshDataID data = dGeomTriMeshDataCreate();
-    dGeomTriMeshDataBuildDouble(data, vertex, sizeof *vertex, 6, index, 12, sizeof *index);
-    dCreateTriMesh(s.space, data, NULL, NULL, NULL);
-    dBodyID ball = add_ball(&s, radius, -0.05 - 0.02 * (_i % 3), 0.1, 0.4);
-    dBodySetLinearVel(ball, 0, 0, -speed);
-    for (int i = 0; i < 20; i++) {
-        step(&s, 0.01);
-        const dReal *at = dBodyGetPosition(ball);
-        ck_assert_double_gt((at[2] - fabs(at[0])) * M_SQRT1_2, 0.5 * radius);
-    }
-    close_scene(&s);
-    dGeomTriMeshDataDestroy(data);
 }
 END_TEST
 
@@ -882,19 +688,16 @@ int main(void)
     dInitODE2(0);
     Suite *suite = suite_create("speculative");
     TCase *tests = ADD_TESTS(
-        suite, "contacts", {balls_never_pass_a_wall, 1}, {bounces_keep_their_height, 3},
+        suite, "contacts", {bounces_keep_their_height, 3},
         {turning_boxes_rebound_with_their_energy, 1}, {tilted_boxes_rebound_on_boxes, 3},
         {bodies_that_bond_in_flight_win_nothing, 2}, {what_the_program_stops_does_not_rebound, 5},
         {slanting_impacts_act_at_the_touch, 4}, {balls_never_pass_a_spinning_rod, 3},
-        {a_turning_spike_takes_a_ball_along, 2}, {marbles_never_pass_a_mesh, 4},
-        {tilted_boxes_fall_flat, 4}, {pucks_pass_walls, 3}, {walls_hold_nothing_across_a_gap, 12},
-        {an_edge_that_a_turn_lifts_keeps_its_place, 12}, {steps_up_are_met, 3},
-        {a_negative_depth_is_no_gap_without_the_option, 1}, {contacts_may_act_on_other_bodies, 1},
-        {geoms_may_change_between_calls, 8}, {geoms_may_be_destroyed_before_the_step, 4},
-        {all_pairs_of_ode_are_offered, 8});
+        {a_turning_spike_takes_a_ball_along, 2}, {tilted_boxes_fall_flat, 4}, {pucks_pass_walls, 3},
+        {walls_hold_nothing_across_a_gap, 12}, {an_edge_that_a_turn_lifts_keeps_its_place, 12},
+        {steps_up_are_met, 3}, {a_negative_depth_is_no_gap_without_the_option, 1},
+        {contacts_may_act_on_other_bodies, 1}, {geoms_may_change_between_calls, 8},
+        {geoms_may_be_destroyed_before_the_step, 4}, {all_pairs_of_ode_are_offered, 8});
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, flat_ground_has_no_bumps, FLUSH, MESH + 1);
-    tcase_add_loop_test(tests, marbles_stay_in_a_valley, 0, 9);
-    tcase_add_loop_test(tests, balls_on_the_ground_never_pass_a_wall, 0, 6);
     return run_suite(suite);
 }
