@@ -33,52 +33,49 @@ INLINE void apply(const batch *c, const lanes p[3], lanes a[NUMBERS], lanes b[NU
     }
 }
 
-// Friction p = bound q / (bound w + speed) at the sliding speed of the last sweep. Newton's method
-// on 1 / |p| leads towards the speed at which |p| = bound, until |p| is near it. What slides gets
-// its bound, and the last of its direction as the sweeps go on. least: the speed of what sticks.
+// Friction p = bound q / (bound w + speed) at the sliding speed of the last sweep: p = bound t /
+// (product of both w), t being q times the w of the other axis. Newton's method on 1 / |p| leads
+// towards the speed at which |p| = bound, until |p| is near it. What slides gets its bound, and the
+// last of its direction as the sweeps go on. least: the speed of what sticks.
 INLINE void rub(batch *c, const lanes q[2], const lanes *bound, const lanes *least,
                 const lane_mask *rubs, lanes p[2])
 {
     enum { UPDATES = 8 };
     const double near =
         1e-2; // of the bound; with a tenth, sweeps of mechanisms go round in circles
-    lanes speed = LARGER(c->speed, *least), size = zeros;
-    lane_mask slides;
+    const lanes turned[2] = {*bound * c->inverse_axis[0], *bound * c->inverse_axis[1]};
+    const lane_mask bounded = *rubs & ~c->bonded;
+    lanes speed = LARGER(c->speed, *least), t[2], divisor;
     for (int it = 0;; it++) {
-        lanes w[2], ease[2];
-        for (int k = 0; k < 2; k++) {
-            w[k] = *bound * c->inverse_axis[k] + speed;
-        }
-        lanes product = w[0] * w[1], inverse = *bound / DIVISOR(*rubs, product);
-        for (int k = 0; k < 2; k++) {
-            ease[k] = w[1 - k] * inverse;
-            p[k] = SELECT(*rubs, q[k] * ease[k], zeros);
-        }
-        lanes square = p[0] * p[0] + p[1] * p[1];
-        lane_mask slid = speed > *least, exceeds = square > *bound * *bound;
-        lane_mask open = *rubs & ~c->bonded & (slid | exceeds);
+        const lanes w[2] = {turned[0] + speed, turned[1] + speed}, product = w[0] * w[1];
+        t[0] = q[0] * w[1], t[1] = q[1] * w[0];
+        const lanes x = t[0] * t[0], y = t[1] * t[1], square = x + y;
+        const lane_mask slid = speed > *least, exceeds = square > product * product;
+        const lane_mask open = bounded & (slid | exceeds);
+        divisor = product;
         if (!any(&open)) {
-            return;
+            break;
         }
-        lanes fall = p[0] * p[0] * ease[0] + p[1] * p[1] * ease[1];
-        size = square;
+        const lanes fall = x * w[1] + y * w[0];
+        const lane_mask moves = open & (fall > 0);
+        lanes size = square;
         root_of(&size);
-        lane_mask moves = open & (fall > 0);
-        lanes off = size - *bound, next = speed + square / DIVISOR(moves, fall) * off;
+        const lanes off = size - product;
+        lanes next = speed + square / DIVISOR(moves, fall) * off;
         next = LARGER(next, *least);
         next = SELECT(moves, next, *least);
         c->speed = SELECT(open, next, c->speed);
-        slides = moves & (exceeds | (next > *least));
-        lane_mask far = open & (off * off > near * near * *bound * *bound);
+        const lane_mask slides = moves & (exceeds | (next > *least));
+        const lane_mask far = open & (off * off > near * near * product * product);
         if (it == UPDATES - 1 || !any(&far)) {
+            divisor = SELECT(slides, size, product);
             break;
         }
         speed = SELECT(open, next, speed);
     }
-    lanes scale = *bound / DIVISOR(slides, size);
-    scale = SELECT(slides, scale, ones);
-    p[0] *= scale;
-    p[1] *= scale;
+    const lanes scale = *bound / DIVISOR(*rubs, divisor);
+    p[0] = SELECT(*rubs, t[0] * scale, zeros);
+    p[1] = SELECT(*rubs, t[1] * scale, zeros);
 }
 
 INLINE void add_port_velocities(const sweeps *s, const batch_link *link, lanes slip[3])

@@ -766,7 +766,7 @@ static dReal hills(void *data, int x, int z)
 
 typedef enum heap { FEW, MANY, HILLS, HEAPS } heap;
 
-enum { HEAP_MOST = 60, RUNS = 27, WON = 224 };
+enum { HEAP_MOST = 60, RUNS = 27, WON = 71 };
 
 static int add_heap(scene *s, chance *dice, heap heap, floor_data *data, dBodyID *body)
 {
