@@ -10,7 +10,7 @@
 #include "rows.h"
 #include "singles.h"
 
-// ---- one batch
+// ---- one batch, or two of a colour side by side: neither waits for the results of the other
 
 // Velocities after the impulses p.
 INLINE void apply(const batch *c, const lanes p[3], lanes a[NUMBERS], lanes b[NUMBERS])
@@ -37,45 +37,62 @@ INLINE void apply(const batch *c, const lanes p[3], lanes a[NUMBERS], lanes b[NU
 // (product of both w), t being q times the w of the other axis. Newton's method on 1 / |p| leads
 // towards the speed at which |p| = bound, until |p| is near it. What slides gets its bound, and the
 // last of its direction as the sweeps go on. least: the speed of what sticks.
-INLINE void rub(batch *c, const lanes q[2], const lanes *bound, const lanes *least,
-                const lane_mask *rubs, lanes p[2])
+INLINE void rub(batch c[], const int count, const lanes q[][2], const lanes bound[],
+                const lanes least[], const lane_mask rubs[], lanes p[][2])
 {
     enum { UPDATES = 8 };
     const double near =
         1e-2; // of the bound; with a tenth, sweeps of mechanisms go round in circles
-    const lanes turned[2] = {*bound * c->inverse_axis[0], *bound * c->inverse_axis[1]};
-    const lane_mask bounded = *rubs & ~c->bonded;
-    lanes speed = LARGER(c->speed, *least), t[2], divisor;
-    for (int it = 0;; it++) {
-        const lanes w[2] = {turned[0] + speed, turned[1] + speed}, product = w[0] * w[1];
-        t[0] = q[0] * w[1], t[1] = q[1] * w[0];
-        const lanes x = t[0] * t[0], y = t[1] * t[1], square = x + y;
-        const lane_mask slid = speed > *least, exceeds = square > product * product;
-        const lane_mask open = bounded & (slid | exceeds);
-        divisor = product;
-        if (!any(&open)) {
-            break;
-        }
-        const lanes fall = x * w[1] + y * w[0];
-        const lane_mask moves = open & (fall > 0);
-        lanes size = square;
-        root_of(&size);
-        const lanes off = size - product;
-        lanes next = speed + square / DIVISOR(moves, fall) * off;
-        next = LARGER(next, *least);
-        next = SELECT(moves, next, *least);
-        c->speed = SELECT(open, next, c->speed);
-        const lane_mask slides = moves & (exceeds | (next > *least));
-        const lane_mask far = open & (off * off > near * near * product * product);
-        if (it == UPDATES - 1 || !any(&far)) {
-            divisor = SELECT(slides, size, product);
-            break;
-        }
-        speed = SELECT(open, next, speed);
+    lanes speed[BESIDE], t[BESIDE][2], divisor[BESIDE], next[BESIDE];
+    lane_mask open[BESIDE], exceeds[BESIDE];
+    for (int h = 0; h < count; h++) {
+        speed[h] = LARGER(c[h].speed, least[h]);
     }
-    const lanes scale = *bound / DIVISOR(*rubs, divisor);
-    p[0] = SELECT(*rubs, t[0] * scale, zeros);
-    p[1] = SELECT(*rubs, t[1] * scale, zeros);
+    for (int it = 0;; it++) {
+        lanes w[BESIDE][2];
+        lane_mask some = {0}, far[BESIDE], any_far = {0};
+        for (int h = 0; h < count; h++) {
+            w[h][0] = bound[h] * c[h].inverse_axis[0] + speed[h];
+            w[h][1] = bound[h] * c[h].inverse_axis[1] + speed[h];
+            t[h][0] = q[h][0] * w[h][1], t[h][1] = q[h][1] * w[h][0];
+            divisor[h] = w[h][0] * w[h][1];
+            const lanes square = t[h][0] * t[h][0] + t[h][1] * t[h][1];
+            const lane_mask slid = speed[h] > least[h];
+            exceeds[h] = square > divisor[h] * divisor[h];
+            open[h] = rubs[h] & ~c[h].bonded & (slid | exceeds[h]);
+            some |= open[h];
+        }
+        if (!any(&some)) {
+            break;
+        }
+        for (int h = 0; h < count; h++) {
+            const lanes x = t[h][0] * t[h][0], y = t[h][1] * t[h][1], product = divisor[h];
+            const lanes square = x + y, fall = x * w[h][1] + y * w[h][0];
+            const lane_mask moves = open[h] & (fall > 0);
+            lanes size = square;
+            root_of(&size);
+            const lanes off = size - product;
+            next[h] = speed[h] + square / DIVISOR(moves, fall) * off;
+            next[h] = LARGER(next[h], least[h]);
+            next[h] = SELECT(moves, next[h], least[h]);
+            c[h].speed = SELECT(open[h], next[h], c[h].speed);
+            const lane_mask slides = moves & (exceeds[h] | (next[h] > least[h]));
+            far[h] = open[h] & (off * off > near * near * product * product);
+            any_far |= far[h];
+            divisor[h] = SELECT(slides, size, product);
+        }
+        if (it == UPDATES - 1 || !any(&any_far)) {
+            break;
+        }
+        for (int h = 0; h < count; h++) {
+            speed[h] = any(&far[h]) ? SELECT(open[h], next[h], speed[h]) : speed[h];
+        }
+    }
+    for (int h = 0; h < count; h++) {
+        const lanes scale = bound[h] / DIVISOR(rubs[h], divisor[h]);
+        p[h][0] = SELECT(rubs[h], t[h][0] * scale, zeros);
+        p[h][1] = SELECT(rubs[h], t[h][1] * scale, zeros);
+    }
 }
 
 INLINE void add_port_velocities(const sweeps *s, const batch_link *link, lanes slip[3])
@@ -104,48 +121,59 @@ INLINE void apply_to_ports(const sweeps *s, const batch_link *link, const lanes 
     }
 }
 
-// Impulses of a batch in equilibrium with the velocities that they leave: the normal first, then
+// Impulses of batches in equilibrium with the velocities that they leave: the normal first, then
 // friction under its bound. Adds up what changed.
-INLINE void relax(sweeps *s, int i, const batch_link *link, lanes *sum)
+INLINE void relax(sweeps *s, int i, const int count, const batch_link *link, lanes *sum)
 {
     batch *c = &s->batch[i];
-    lanes *impulse = s->x.impulse[i], a[NUMBERS], b[NUMBERS], slip[3], change[3], p[2];
+    lanes(*impulse)[3] = &s->x.impulse[i], a[BESIDE][NUMBERS], b[BESIDE][NUMBERS];
+    lanes slip[BESIDE][3], change[BESIDE][3], q[BESIDE][2], p[BESIDE][2];
+    lanes normal[BESIDE], bound[BESIDE], least[BESIDE];
+    lane_mask rubs[BESIDE];
     const bool moves = !link || link->moves; // else what it touches moves by ports
-    memcpy(slip, c->offset, sizeof slip);
-    if (moves) {
-        load((const batch_velocity *)s->x.v, c->node[0], a);
-        load((const batch_velocity *)s->x.v, c->node[1], b);
-        slip_of(c, a, b, slip);
+    for (int h = 0; h < count; h++) {
+        memcpy(slip[h], c[h].offset, sizeof slip[h]);
+        if (moves) {
+            load((const batch_velocity *)s->x.v, c[h].node[0], a[h]);
+            load((const batch_velocity *)s->x.v, c[h].node[1], b[h]);
+            slip_of(&c[h], a[h], b[h], slip[h]);
+        }
     }
     if (link) {
-        add_port_velocities(s, link, slip);
+        add_port_velocities(s, link, slip[0]);
     }
-    lanes normal = (c->coupling[0] * impulse[0] - slip[0]) * c->give;
-    normal = LARGER(normal, zeros);
-    change[0] = normal - impulse[0];
-    lanes bound = c->coefficient * SELECT(c->bound > 0, c->bound, normal);
-    lane_mask loaded = bound > SPRAG_LEAST_FRICTION, rubs = (loaded | c->bonded) & (c->give > 0);
-    bound = SELECT(c->bonded, ones, bound);
-    lanes least = c->creep * bound, q[2];
-    least = SELECT((least > c->stiction) | c->bonded, least, c->stiction);
-    for (int k = 0; k < 2; k++) {
-        q[k] = c->inverse_axis[k] * impulse[1 + k] - (slip[1 + k] + c->coupling[1 + k] * change[0]);
+    for (int h = 0; h < count; h++) {
+        normal[h] = (c[h].coupling[0] * impulse[h][0] - slip[h][0]) * c[h].give;
+        normal[h] = LARGER(normal[h], zeros);
+        change[h][0] = normal[h] - impulse[h][0];
+        bound[h] = c[h].coefficient * SELECT(c[h].bound > 0, c[h].bound, normal[h]);
+        const lane_mask loaded = bound[h] > SPRAG_LEAST_FRICTION;
+        rubs[h] = (loaded | c[h].bonded) & (c[h].give > 0);
+        bound[h] = SELECT(c[h].bonded, ones, bound[h]);
+        least[h] = c[h].creep * bound[h];
+        least[h] = SELECT((least[h] > c[h].stiction) | c[h].bonded, least[h], c[h].stiction);
+        for (int k = 0; k < 2; k++) {
+            q[h][k] = c[h].inverse_axis[k] * impulse[h][1 + k] -
+                      (slip[h][1 + k] + c[h].coupling[1 + k] * change[h][0]);
+        }
     }
-    rub(c, q, &bound, &least, &rubs, p);
-    *sum += c->coupling[0] * change[0] * change[0];
-    impulse[0] = normal;
-    for (int k = 0; k < 2; k++) {
-        change[1 + k] = p[k] - impulse[1 + k];
-        impulse[1 + k] = p[k];
-        *sum += c->inverse_axis[k] * change[1 + k] * change[1 + k];
-    }
-    if (moves) {
-        apply(c, change, a, b);
-        store(s->x.v, c->node[0], a);
-        store(s->x.v, c->node[1], b);
+    rub(c, count, (const lanes(*)[2])q, bound, least, rubs, p);
+    for (int h = 0; h < count; h++) {
+        *sum += c[h].coupling[0] * change[h][0] * change[h][0];
+        impulse[h][0] = normal[h];
+        for (int k = 0; k < 2; k++) {
+            change[h][1 + k] = p[h][k] - impulse[h][1 + k];
+            impulse[h][1 + k] = p[h][k];
+            *sum += c[h].inverse_axis[k] * change[h][1 + k] * change[h][1 + k];
+        }
+        if (moves) {
+            apply(&c[h], change[h], a[h], b[h]);
+            store(s->x.v, c[h].node[0], a[h]);
+            store(s->x.v, c[h].node[1], b[h]);
+        }
     }
     if (link) {
-        apply_to_ports(s, link, change);
+        apply_to_ports(s, link, change[0]);
     }
 }
 
@@ -168,10 +196,14 @@ static void sweep(sweeps *s, double *squares)
         total += relax_row(s, &s->row[i], &s->x.row_impulse[i]);
     }
     for (int i = 0; i < s->free_batches; i++) {
-        relax(s, i, NULL, &sum);
+        if (s->paired[i]) {
+            relax(s, i++, BESIDE, NULL, &sum);
+        } else {
+            relax(s, i, 1, NULL, &sum);
+        }
     }
     for (int i = s->free_batches; i < s->batches; i++) {
-        relax(s, i, &s->link[i - s->free_batches], &sum);
+        relax(s, i, 1, &s->link[i - s->free_batches], &sum);
     }
     for (int l = 0; l < LANES; l++) {
         total += sum[l];

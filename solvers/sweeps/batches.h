@@ -11,6 +11,7 @@
 #include "stiction.h"
 
 enum { BATCH_NUMBERS = 8 };
+enum { BESIDE = 2 }; // batches of a colour that are treated side by side
 
 // One entry a contact. `speed` changes from sweep to sweep. Unused lanes are
 // zero and touch the static node.

@@ -110,7 +110,10 @@ static void place(sweeps *s, uint64_t *used, unsigned char *of, int *at)
         int spare = c == ALONE ? 0 : LANES * batches_of(c, count[1][c]) - count[1][c];
         filled[c] = spare < count[0][c] ? spare : count[0][c];
         next[0][c] = LANES * s->batches;
-        s->batches += batches_of(c, count[0][c] - filled[c]);
+        const int batches = batches_of(c, count[0][c] - filled[c]);
+        for (int b = 0; b < batches; b++) {
+            s->paired[s->batches++] = c != ALONE && (b | 1) < batches;
+        }
     }
     s->free_batches = s->batches;
     for (int c = 0; c <= last; c++) {
@@ -144,6 +147,7 @@ static bool take_batches(sweeps *s, sprag_scratch *scratch)
     uint64_t *used = SPRAG_TAKE(scratch, movers, uint64_t);
     unsigned char *of = SPRAG_TAKE_RAW(scratch, contacts, unsigned char);
     int *at = SPRAG_TAKE_RAW(scratch, contacts, int);
+    s->paired = SPRAG_TAKE_RAW(scratch, contacts, bool);
     if (scratch->failed) {
         return false;
     }
