@@ -104,7 +104,6 @@ void *sprag_scratch_take_more(sprag_scratch *scratch, size_t count, size_t size)
     void *taken = scratch->start + scratch->used;
     scratch->used += bytes + GUARD;
     scratch->taken += bytes;
-    scratch->peak = scratch->taken > scratch->peak ? scratch->taken : scratch->peak;
     if (SPRAG_GUARDED) {
         set_guard(scratch, taken, count * size, bytes);
     }
@@ -120,6 +119,7 @@ void *sprag_scratch_take(sprag_scratch *scratch, size_t count, size_t size)
 void sprag_scratch_release(sprag_scratch *scratch, const sprag_scratch *mark)
 {
     check_guards(scratch, mark->guard);
+    scratch->peak = scratch->taken > scratch->peak ? scratch->taken : scratch->peak;
     scratch->guard = mark->guard;
     go_to(scratch, mark->chunk ? mark->chunk : scratch->first);
     scratch->used = mark->used;

@@ -26,7 +26,8 @@ typedef struct sprag_scratch {
     sprag_scratch_chunk *chunk; // the present one
     char *start;                // of the present chunk, aligned
     size_t room, used;          // bytes, of the present chunk
-    size_t taken, peak;         // bytes, of all chunks, without guards
+    size_t taken;               // bytes, of all chunks, without guards
+    size_t peak;                // the most of these before a release
     sprag_scratch_guard *guard; // of what was taken last; NULL: none
     long allocations;           // from the system, so far
     bool failed;                // an allocation has failed since the last reset
@@ -50,7 +51,6 @@ static inline void *sprag_scratch_take_raw(sprag_scratch *scratch, size_t count,
     void *taken = scratch->start + scratch->used;
     scratch->used += bytes;
     scratch->taken += bytes;
-    scratch->peak = scratch->taken > scratch->peak ? scratch->taken : scratch->peak;
     return taken;
 }
 

@@ -371,6 +371,25 @@ static bool take_unknowns(sweeps *s, sprag_scratch *scratch)
     return true;
 }
 
+// Twice the kinetic energy of v less from; from NULL: of v.
+static double energy(const sweeps *s, const batch_velocity *v, const batch_velocity *from)
+{
+    double sum = 0;
+    for (int b = 0; b < s->problem->bodies; b++) {
+        const sprag_body *body = &s->problem->body[b];
+        int node = s->node_of[b];
+        if (node < s->nodes) {
+            double d[8], L[3];
+            for (int k = 0; k < 8; k++) {
+                d[k] = v[node][k] - (from ? from[node][k] : 0);
+            }
+            mul33(body->inertia, d + 4, L);
+            sum += body->mass * dot3(d, d) + dot3(d + 4, L);
+        }
+    }
+    return sum;
+}
+
 static sprag_result prepare(sweeps *s, const sprag_sweeps_options *options, sprag_scratch *scratch,
                             sprag_stats *stats)
 {
@@ -406,40 +425,11 @@ static sprag_result prepare(sweeps *s, const sprag_sweeps_options *options, spra
             return SPRAG_NO_MEMORY;
         }
     }
-    s->scale = 0;
-    for (int b = 0; b < s->problem->bodies; b++) {
-        const sprag_body *body = &s->problem->body[b];
-        double gain[6], L[3];
-        for (int k = 0; k < 6; k++) {
-            gain[k] = body->free_velocity[k] - body->velocity[k];
-        }
-        mul33(body->inertia, gain + 3, L);
-        s->scale += body->mass > 0 ? body->mass * dot3(gain, gain) + dot3(gain + 3, L) : 0;
-    }
-    s->scale = sqrt(s->scale);
+    s->scale = sqrt(energy(s, (const batch_velocity *)s->free, (const batch_velocity *)start));
     return SPRAG_OK;
 }
 
 // ---- start and end
-
-// Twice the kinetic energy of v less from; from NULL: of v.
-static double energy(const sweeps *s, const batch_velocity *v, const batch_velocity *from)
-{
-    double sum = 0;
-    for (int b = 0; b < s->problem->bodies; b++) {
-        const sprag_body *body = &s->problem->body[b];
-        int node = s->node_of[b];
-        if (node < s->nodes) {
-            double d[8], L[3];
-            for (int k = 0; k < 8; k++) {
-                d[k] = v[node][k] - (from ? from[node][k] : 0);
-            }
-            mul33(body->inertia, d + 4, L);
-            sum += body->mass * dot3(d, d) + dot3(d + 4, L);
-        }
-    }
-    return sum;
-}
 
 // From the expected impulses, unless they are those of something else: contacts take energy away.
 static void start(sweeps *s)
