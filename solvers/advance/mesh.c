@@ -40,35 +40,105 @@ static bool are_level(const advance_run *run, int a, int b)
     return level;
 }
 
+static void set_up(const advance_near *of, const double normal[3], double up[3])
+{
+    scale3(of->triangle ? 1 : -1, normal, up);
+}
+
+// Has a triangle of the mesh a point (m; local: in the axes of the mesh), and rises above the plane
+// through it?
+static bool rises_at(const advance_run *run, int pair, const double at[3], const double local[3],
+                     const double up[3], facet *f)
+{
+    const advance_near *of = &run->near[pair];
+    const double near = 0.1 * run->options->epsilon;
+    return sprag_triangle_is_about(of->shape[of->triangle]->polytope->vertex, local, 2 * near) &&
+           facet_of(run, pair, f) &&
+           sprag_triangle_rises((const double(*)[3])f->corner, at, up, near) &&
+           sprag_triangle_has((const double(*)[3])f->corner, at, near);
+}
+
 // The point lies on a seam if another triangle that contains it rises above the plane of contact:
 // then the other body is nearer to that triangle.
 advance_seam advance_seam_at(advance_run *run, int pair, const double at[3], const double normal[3])
 {
     const advance_near *of = &run->near[pair];
-    const int side = of->triangle;
-    double up[3], local[3], near = 0.1 * run->options->epsilon;
+    double up[3], local[3];
     advance_seam seam = ADVANCE_NO_SEAM;
     facet f;
-    if (side < 0 || !facet_of(run, pair, &f)) {
+    if (of->triangle < 0 || !facet_of(run, pair, &f)) {
         return seam;
     }
-    scale3(side ? 1 : -1, normal, up);
+    set_up(of, normal, up);
     if (dot3(up, f.front) > 1 - 1e-12) {
         return seam;
     }
-    sprag_pose_local(of->pose[side], at, local);
+    sprag_pose_local(of->pose[of->triangle], at, local);
     for (int i = of->mesh[0]; i < of->mesh[1] && seam != ADVANCE_LEVEL_SEAM; i++) {
-        const sprag_shape *other = run->near[i].shape[run->near[i].triangle];
-        if (i == pair || !sprag_triangle_is_about(other->polytope->vertex, local, 2 * near)) {
-            continue;
-        }
-        facet_of(run, i, &f);
-        if (sprag_triangle_rises((const double(*)[3])f.corner, at, up, near) &&
-            sprag_triangle_has((const double(*)[3])f.corner, at, near)) {
+        if (i != pair && rises_at(run, i, at, local, up, &f)) {
             seam = are_level(run, pair, i) ? ADVANCE_LEVEL_SEAM : ADVANCE_SEAM;
         }
     }
     return seam;
+}
+
+// The corner of a triangle that reaches farthest in a direction.
+static const double *corner_along(const facet *f, const double up[3])
+{
+    int best = 0;
+    for (int k = 1; k < 3; k++) {
+        double from[3];
+        subtract3(f->corner[k], f->corner[best], from);
+        best = dot3(up, from) > 0 ? k : best;
+    }
+    return f->corner[best];
+}
+
+// Turns a plane towards the gap, as little as gives the level; by a power of two.
+static void turn_to_level(const advance_run *run, const advance_near *of, double plane[3])
+{
+    static const double least = 1e-6;
+    const double from[3] = {plane[0], plane[1], plane[2]};
+    double turned[3], part = 1;
+    if (sprag_gap_along(of->shape, of->pose, from) >= run->level) {
+        return;
+    }
+    do {
+        memcpy(plane, part < 1 ? turned : of->gap.normal, sizeof turned);
+        part /= 2;
+        for (int k = 0; k < 3; k++) {
+            turned[k] = (1 - part) * from[k] + part * of->gap.normal[k];
+        }
+    } while (part > least && normalise3(turned) &&
+             sprag_gap_along(of->shape, of->pose, turned) >= run->level);
+}
+
+bool advance_plane_at_seam(const advance_run *run, int pair, double plane[3])
+{
+    const advance_near *of = &run->near[pair];
+    double up[3], local[3], normal[3], farthest = -INFINITY;
+    facet f, other;
+    if (of->triangle < 0 || !facet_of(run, pair, &f)) {
+        return false;
+    }
+    set_up(of, of->certificate.normal, up);
+    const double *at = corner_along(&f, up);
+    sprag_pose_local(of->pose[of->triangle], at, local);
+    for (int i = of->mesh[0]; i < of->mesh[1]; i++) {
+        if (i == pair || !rises_at(run, i, at, local, up, &other)) {
+            continue;
+        }
+        set_up(of, other.front, normal);
+        const double apart = sprag_gap_along(of->shape, of->pose, normal);
+        if (apart > farthest) {
+            farthest = apart;
+            memcpy(plane, normal, sizeof normal);
+        }
+    }
+    if (farthest > -INFINITY) {
+        turn_to_level(run, of, plane);
+    }
+    return farthest > -INFINITY;
 }
 
 // ---- walls

@@ -331,6 +331,39 @@ static bool stays_apart(const advance_run *run, int pair, double horizon)
     return sprag_stay_apart(carried, near->pose, near->gap.normal, level, horizon);
 }
 
+static void find_impact(advance_run *run, int pair, double horizon)
+{
+    advance_near *near = &run->near[pair];
+    const sprag_carried carried[2] = {*near->carried[0], *near->carried[1]};
+    sprag_time_of_impact(carried, &near->gap, level_of(run, near->gap.distance), horizon,
+                         &near->certificate);
+    advance_spend(run, ADVANCE_EXPANSION_WORK * (double)near->certificate.expansions);
+}
+
+// A triangle that blocks a shape in a coarse plan, though others are met first: follows a plane
+// between these and the shape, if that asks for less change of the motion. If that blocks, too, it
+// is what blocks. Where events are located, they tell when the others are met.
+static void pass_seam(advance_run *run, int pair, double horizon)
+{
+    advance_near *near = &run->near[pair];
+    sprag_certificate *c = &near->certificate;
+    double plane[3];
+    if (c->whole || !advance_is_coarse(run) || !advance_plane_at_seam(run, pair, plane)) {
+        return;
+    }
+    const double height = sprag_gap_along(near->shape, near->pose, plane),
+                 rate = advance_rate(near, (const double(*)[3])near->gap.point, plane),
+                 lowest = height + horizon * fmin(0, rate);
+    if (lowest > c->lowest) {
+        c->plane = (sprag_kept_plane){SPRAG_CARRIED_PLANE, .carrier = near->triangle};
+        mul33_transposed(near->pose[near->triangle]->rotation, plane, c->plane.normal);
+        find_impact(run, pair, horizon);
+        memcpy(c->normal, plane, sizeof plane);
+        c->height = height;
+        c->lowest = lowest;
+    }
+}
+
 static void certify_pair(advance_run *run, int pair, double horizon)
 {
     advance_near *near = &run->near[pair];
@@ -359,10 +392,8 @@ static void certify_pair(advance_run *run, int pair, double horizon)
             return;
         }
     }
-    const sprag_carried carried[2] = {*near->carried[0], *near->carried[1]};
-    sprag_time_of_impact(carried, &near->gap, level_of(run, near->gap.distance), horizon,
-                         &near->certificate);
-    advance_spend(run, ADVANCE_EXPANSION_WORK * (double)near->certificate.expansions);
+    find_impact(run, pair, horizon);
+    pass_seam(run, pair, horizon);
     if (near->certificate.whole) {
         near->certificate.time = INFINITY;
     }

@@ -604,8 +604,8 @@ END_TEST
 
 enum { SQUARES = 60 };
 
-// noise: m, by which corners are off their plane.
-static dTriMeshDataID add_triangles(scene *s, double cell, double noise)
+// noise: m, by which corners are off their plane; raised: m, of the half where x > 0.
+static dTriMeshDataID add_ground(scene *s, double cell, double noise, double raised)
 {
     static float corner[(SQUARES + 1) * (SQUARES + 1)][4];
     static dTriIndex index[SQUARES * SQUARES][2][3];
@@ -614,7 +614,8 @@ static dTriMeshDataID add_triangles(scene *s, double cell, double noise)
             const dTriIndex a = (dTriIndex)(i * (SQUARES + 1) + j), b = a + SQUARES + 1;
             corner[a][0] = (float)((i - SQUARES / 2) * cell);
             corner[a][1] = (float)((j - SQUARES / 2) * cell);
-            corner[a][2] = (float)(noise * ((a * 2654435761U >> 16) % 101 / 50.0 - 1));
+            corner[a][2] = (float)(noise * ((a * 2654435761U >> 16) % 101 / 50.0 - 1) +
+                                   (i > SQUARES / 2 ? raised : 0));
             if (i < SQUARES && j < SQUARES) {
                 const dTriIndex two[2][3] = {{a, b, a + 1}, {a + 1, b, b + 1}};
                 memcpy(index[i * SQUARES + j], two, sizeof two);
@@ -634,7 +635,7 @@ START_TEST(four_corners_rub_on_a_mesh_as_on_a_plane)
 {
     static const double weight = 2 * 9.81;
     scene *s = open_scene("method=advance");
-    const dTriMeshDataID data = add_triangles(s, 0.2, 0);
+    const dTriMeshDataID data = add_ground(s, 0.2, 0, 0);
     dBodyID box = body_at(s, dCreateBox(s->space, 0.3, 0.3, 0.2), -2.03, 0.017, 0.1);
     dMatrix3 turned;
     dRFromAxisAndAngle(turned, 0, 0, 1, 0.3);
@@ -657,10 +658,10 @@ END_TEST
 // velocities, and hardly rise.
 START_TEST(rounded_corners_of_a_mesh_stop_nothing)
 {
-    static const double speed = 1, off[] = {1e-7, 1e-6};
-    const double way = 0.3 * (_i / 4 + 1), noise = off[_i / 2 % 2]; // rad, m
+    static const double speed = 1, off[] = {1e-7, 1e-6, 1e-5};
+    const double way = 0.3 * (_i / 6 + 1), noise = off[_i / 2 % 3]; // rad, m
     scene *s = open_scene("method=advance");
-    const dTriMeshDataID data = add_triangles(s, 0.05, noise);
+    const dTriMeshDataID data = add_ground(s, 0.05, noise, 0);
     dGeomID geom =
         _i % 2 ? dCreateBox(s->space, 0.4, 0.3, 0.2) : dCreateCylinder(s->space, 0.2, 0.2);
     dBodyID body = body_at(s, geom, -0.4 * cos(way), -0.4 * sin(way), 0.1 + 1e-6 + noise);
@@ -672,6 +673,30 @@ START_TEST(rounded_corners_of_a_mesh_stop_nothing)
         ck_assert_double_eq_tol(dBodyGetLinearVel(body)[1], speed * sin(way), 1e-3);
         ck_assert_double_eq_tol(height(body), 0.1, 5e-5);
     }
+    close_scene(s);
+    dGeomTriMeshDataDestroy(data);
+}
+END_TEST
+
+// Bodies slide onto a ramp of 1 cm that rises by 20 um: they meet its triangles, and not from the
+// side those behind its top. They go on at the height of the top.
+START_TEST(ramps_lift_what_slides)
+{
+    const double rise = 2e-5, slower = 5e-3, way = _i / 2 * 0.3;
+    scene *s = open_scene("method=advance");
+    const dTriMeshDataID data = add_ground(s, 0.01, 0, rise);
+    dGeomID geom =
+        _i % 2 ? dCreateBox(s->space, 0.2, 0.15, 0.1) : dCreateCylinder(s->space, 0.1, 0.1);
+    dBodyID body = body_at(s, geom, -0.17, 0.003, 0.05 + 1e-6);
+    dMatrix3 turned;
+    dRFromAxisAndAngle(turned, 0, 0, 1, way);
+    dBodySetRotation(body, turned);
+    s->surface.mu = 0;
+    dBodySetLinearVel(body, 1, 0.1, 0);
+    run(s, 35);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(body)[0], 1, slower);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(body)[1], 0.1, slower);
+    ck_assert_double_eq_tol(height(body), 0.05 + rise, 2e-6);
     close_scene(s);
     dGeomTriMeshDataDestroy(data);
 }
@@ -694,6 +719,6 @@ int main(void)
               {forces_that_are_not_finite_do_nothing, 1}, {same_pile_same_bits, 1},
               {far_piles_do_not_matter, 1}, {bodies_stay_on_fine_cells_beside_a_fast_one, 1},
               {fast_bodies_on_fine_cells_get_on, 1}, {four_corners_rub_on_a_mesh_as_on_a_plane, 1},
-              {rounded_corners_of_a_mesh_stop_nothing, 32});
+              {rounded_corners_of_a_mesh_stop_nothing, 36}, {ramps_lift_what_slides, 3});
     return run_suite(suite);
 }
