@@ -92,6 +92,7 @@ typedef struct ode_parts {
     sprag_body *body;
     sprag_contact *contact;
     double (*spent)[6];
+    double *spent_row;
 } ode_parts;
 
 // An island as a contact problem; all arrays are in scratch. sprag_ode_pull sets everything, except
@@ -142,6 +143,7 @@ typedef struct ode_problem {
     ode_parts before;     // of the problem before its forces were spent; body NULL: none were
     const sprag_body *unspent; // the bodies before any were
     double (*spent)[6];        // N, N m, of each contact: forces before those of the solution
+    double *spent_row;         // N, N m, of each row
     double *rebound;           // m/s, that each body may gain in the next step
     int rebounds;              // bodies of which that is not 0; 0: `rebound` is not set
     double won, may_win;       // J, by that solution: more than that is taken back

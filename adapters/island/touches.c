@@ -93,7 +93,7 @@ typedef struct member {
     // of a head:
     bool meets;  // a solution has shown a contact of one to be missing
     bool throws; // one has a contact that rebounds
-    bool held;   // one is on a joint, or has a contact that is a spring
+    bool held;   // one has a contact that is a spring
 } member;
 
 static member member_of(const ode_problem *pulled, int body)
@@ -135,14 +135,23 @@ static member *head_of(const ode_problem *pulled, int i, member *body)
     return &body[i];
 }
 
-// Groups the bodies by the first so many contacts.
+static void join(const ode_problem *pulled, const int of[2], member *body)
+{
+    member *one = head_of(pulled, of[0], body), *other = head_of(pulled, of[1], body);
+    if (one && other) {
+        one->next = (int)(other - body);
+    }
+}
+
+// Groups the bodies by rows and by the first so many contacts.
 static void find_groups(const ode_problem *pulled, int contacts, member *body)
 {
+    for (int i = 0; i < pulled->problem.rows; i++) {
+        join(pulled, pulled->row[i].body, body);
+    }
     for (int i = 0; i < contacts; i++) {
-        const int *b = pulled->contact[i].body;
-        member *one = head_of(pulled, b[0], body), *other = head_of(pulled, b[1], body);
-        if (one && other && pulled->solution.contact_force[i][0] > 0) {
-            one->next = (int)(other - body);
+        if (pulled->solution.contact_force[i][0] > 0) {
+            join(pulled, pulled->contact[i].body, body);
         }
     }
     for (int i = 0; i < contacts; i++) {
@@ -155,12 +164,6 @@ static void find_groups(const ode_problem *pulled, int contacts, member *body)
             }
         }
     }
-    for (int i = 0; i < 2 * pulled->problem.rows; i++) {
-        member *head = head_of(pulled, pulled->row[i / 2].body[i % 2], body);
-        if (head) {
-            head->held = true;
-        }
-    }
 }
 
 static bool is_over(const ode_problem *pulled, int i, member *body)
@@ -169,9 +172,9 @@ static bool is_over(const ode_problem *pulled, int i, member *body)
     return head && head->meets && head->throws && !head->held;
 }
 
-static bool is_contact_over(const ode_problem *pulled, const sprag_contact *contact, member *body)
+static bool are_over(const ode_problem *pulled, const int of[2], member *body)
 {
-    return is_over(pulled, contact->body[0], body) || is_over(pulled, contact->body[1], body);
+    return is_over(pulled, of[0], body) || is_over(pulled, of[1], body);
 }
 
 static void set_parts(ode_problem *pulled, const ode_parts *parts)
@@ -179,16 +182,18 @@ static void set_parts(ode_problem *pulled, const ode_parts *parts)
     pulled->problem.body = pulled->body = parts->body;
     pulled->problem.contact = pulled->contact = parts->contact;
     pulled->spent = parts->spent;
+    pulled->spent_row = parts->spent_row;
 }
 
 // The problem becomes a copy: sprag_ode_drop_touches goes back to what it was.
 static bool copy_problem(ode_problem *pulled, sprag_scratch *scratch)
 {
-    const size_t contacts = (size_t)pulled->problem.contacts;
-    const ode_parts now = {pulled->body, pulled->contact, pulled->spent};
+    const size_t contacts = (size_t)pulled->problem.contacts, rows = (size_t)pulled->problem.rows;
+    const ode_parts now = {pulled->body, pulled->contact, pulled->spent, pulled->spent_row};
     const ode_parts copy = {SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, sprag_body),
                             SPRAG_TAKE_RAW(scratch, pulled->room, sprag_contact),
-                            SPRAG_TAKE(scratch, pulled->room, double[6])};
+                            SPRAG_TAKE(scratch, pulled->room, double[6]),
+                            SPRAG_TAKE(scratch, pulled->problem.rows + 1, double)};
     if (scratch->failed) {
         return false;
     }
@@ -196,6 +201,7 @@ static bool copy_problem(ode_problem *pulled, sprag_scratch *scratch)
     memcpy(copy.contact, now.contact, contacts * sizeof *copy.contact);
     if (now.spent) {
         memcpy(copy.spent, now.spent, contacts * sizeof *copy.spent);
+        memcpy(copy.spent_row, now.spent_row, rows * sizeof *copy.spent_row);
     } else {
         pulled->unspent = now.body;
     }
@@ -223,6 +229,14 @@ static void spend(sprag_contact *contact, const double force[6], double step)
     contact->guess[0] = 0, contact->guess[1] = 0, contact->guess[2] = 0;
 }
 
+static void spend_row(sprag_row *row, double force)
+{
+    row->bias -= row->compliance * force;
+    row->lo -= force;
+    row->hi -= force;
+    row->guess = 0;
+}
+
 // Groups that rebound, and meet something else, go on from the first solution. false: no memory.
 static bool spend_forces(ode_problem *pulled, int contacts, member *body, sprag_scratch *scratch)
 {
@@ -236,9 +250,15 @@ static bool spend_forces(ode_problem *pulled, int contacts, member *body, sprag_
     }
     for (int i = 0; i < contacts && any; i++) {
         const double *force = pulled->first.contact_force[i];
-        if (is_contact_over(pulled, &pulled->contact[i], body)) {
+        if (are_over(pulled, pulled->contact[i].body, body)) {
             add_scaled(pulled->spent[i], 1, force, 6);
             spend(&pulled->contact[i], force, pulled->problem.step);
+        }
+    }
+    for (int i = 0; i < pulled->problem.rows && any; i++) {
+        if (are_over(pulled, pulled->row[i].body, body)) {
+            pulled->spent_row[i] += pulled->first.row_force[i];
+            spend_row(&pulled->row[i], pulled->first.row_force[i]);
         }
     }
     for (int i = 0; i < pulled->problem.bodies && any; i++) {
@@ -257,6 +277,10 @@ void sprag_ode_drop_touches(ode_problem *pulled, int added)
     pulled->problem.contacts -= added;
     pulled->solution = pulled->first;
     if (pulled->before.body) {
+        const double *now = pulled->spent_row, *before = pulled->before.spent_row;
+        for (int i = 0; i < pulled->problem.rows; i++) {
+            spend_row(&pulled->row[i], (before ? before[i] : 0) - now[i]);
+        }
         set_parts(pulled, &pulled->before);
     }
 }
@@ -265,6 +289,10 @@ void sprag_ode_add_spent(ode_problem *pulled)
 {
     for (int i = 0; i < pulled->problem.contacts && pulled->spent; i++) {
         add_scaled(pulled->solution.contact_force[i], 1, pulled->spent[i], 6);
+    }
+    for (int i = 0; i < pulled->problem.rows && pulled->spent; i++) {
+        pulled->solution.row_force[i] += pulled->spent_row[i];
+        spend_row(&pulled->row[i], -pulled->spent_row[i]);
     }
 }
 

@@ -171,7 +171,7 @@ static void meet_touches(const world_state *w, ode_problem *pulled,
     touch_search search = {contacts > 0 ? collide_context_get() : NULL, world_record(w),
                            TOUCH_ADVANCES + TOUCH_ADVANCES_OF_CONTACT * contacts};
     for (int i = 0; i < ODE_TOUCHES_MAX && search.context && search.record; i++) {
-        if (pulled->problem.rows == 0 && any_rebounds(&pulled->problem)) {
+        if (any_rebounds(&pulled->problem)) {
             sprag_stribeck_limit_energy(&pulled->problem, options, scratch, &pulled->solution,
                                         stats);
         }
