@@ -398,8 +398,9 @@ static double size_of(const sprag_system *system)
 // Newton's method with updates that are shortened, from v and the impulses of the system, by laws
 // whose rounding (m/s) goes to 0 in stages: what pushes and what slides is found little by little.
 // A stage that is not found is taken in parts; where the path turns back, none is short enough.
-// 0: no stages.
-static sprag_result follow(sprag_system *system, const sprag_forces_limits *limits, double rounding,
+// The first rounding is by the distance of the start from the laws: motors may do far more than a
+// step's other changes. Not rounded: no stages.
+static sprag_result follow(sprag_system *system, const sprag_forces_limits *limits, bool rounded,
                            double *v, double *dv, sprag_stats *stats)
 {
     iterate s = {.system = system, .v = v, .dv = dv};
@@ -408,9 +409,12 @@ static sprag_result follow(sprag_system *system, const sprag_forces_limits *limi
         return SPRAG_NO_MEMORY;
     }
     const place here = {.v = v, .rate = s.rate, .row_p = s.row_p, .slip = s.slip, .p = s.p};
-    const double size = size_of(system), sharp = STRIBECK_ROUNDED_LEAST * rounding;
+    const double size = size_of(system);
     double apart[STRIBECK_FORCE_MEMORY], factor = STRIBECK_ROUNDED_STAGE, found = 0;
-    double error = round_laws(&s, limits, rounding), least = INFINITY;
+    double error = round_laws(&s, limits, 0), least = INFINITY;
+    double rounding = rounded ? STRIBECK_ROUNDED_FIRST * s.apart / size : 0;
+    const double sharp = STRIBECK_ROUNDED_LEAST * rounding;
+    error = rounded ? round_laws(&s, limits, rounding) : error;
     for (int i = 0, since = 0, idle = 0;; i++) {
         while (rounding > 0 && s.apart <= rounding * size) {
             copy_place(system, &here, &last);
@@ -456,16 +460,12 @@ static sprag_result follow(sprag_system *system, const sprag_forces_limits *limi
     }
 }
 
-// To the free velocities, and impulses that stop what the step changes.
-static void go_to_impulses(sprag_system *system, double softest, double *v)
+// To the free velocities, without impulses.
+static void begin_anew(sprag_system *system, double *v)
 {
     memcpy(v, system->free, (size_t)system->size * sizeof *v);
     memset(system->impulse, 0, (size_t)system->points * sizeof *system->impulse);
     memset(system->row_impulse, 0, (size_t)system->equations * sizeof *system->row_impulse);
-    for (int i = 0; i < system->points; i++) {
-        const double inverse = system->point[i].inverse_mass;
-        system->impulse[i][SPRAG_NORMAL] = inverse > 0 ? softest / inverse : 0;
-    }
 }
 
 sprag_result sprag_stribeck_forces(const sprag_problem *problem,
@@ -493,11 +493,11 @@ sprag_result sprag_stribeck_forces(const sprag_problem *problem,
                                   .tolerance = options->tolerance,
                                   .updates = updates_left(last, stats, STRIBECK_FORCE_UPDATES)};
     sprag_assemble_start(&system, problem, node_of, solution, v);
-    result = follow(&system, &limits, 0, v, dv, stats);
+    result = follow(&system, &limits, false, v, dv, stats);
     if (result == SPRAG_NOT_CONVERGED) {
         limits.updates = updates_left(last, stats, STRIBECK_ROUNDED_MOST);
-        go_to_impulses(&system, scales.soft.scale, v);
-        result = follow(&system, &limits, scales.soft.scale, v, dv, stats);
+        begin_anew(&system, v);
+        result = follow(&system, &limits, true, v, dv, stats);
     }
     *options->work_left -= (stats->iterations - before + 1) * update; // 1: the assembly
     if (result == SPRAG_OK) {

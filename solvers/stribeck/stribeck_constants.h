@@ -267,9 +267,11 @@ static const double STRIBECK_FORCE_ENOUGH = 100;
 
 // Laws that are rounded: stiction, relative to the rounding of the normals (both in m/s). Larger,
 // smaller: more paths that turn back. Factor from a stage to the next; larger: more updates.
-// And the least rounding, relative to the first; larger: forces that jump to the laws.
+// The first rounding, by the distance from the laws of what has no forces; smaller: forces that are
+// not found (at 1 twice as many where motors jam bodies); larger: more updates. And the least
+// rounding, relative to the first; larger: forces that jump to the laws.
 static const double STRIBECK_ROUNDED_STICTION = 3, STRIBECK_ROUNDED_STAGE = 0.3,
-                    STRIBECK_ROUNDED_LEAST = 1e-9;
+                    STRIBECK_ROUNDED_FIRST = 10, STRIBECK_ROUNDED_LEAST = 1e-9;
 // Updates of a stage, beyond which it begins anew and shorter, and those below which the next is
 // longer again; and of all stages. And the factor of the shortest stage. More, larger: more work
 // where there are no forces.
