@@ -99,33 +99,36 @@ typedef struct ode_last_step {
 // points up to `gaps` apart; their depth is negative.
 typedef struct ode_reach {
     double touching, gaps;
+    int points; // at most
 } ode_reach;
 
-// dCollide with contacts at all points within reach. -1: stock is to answer, because a geom has no
-// shape or the kernel cannot use its numbers.
-int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
-                             const ode_reach *reach, const ode_last_step *last, int flags,
-                             dContactGeom *contact, int skip);
-
-// ---- speculate.c
-
-// A step that is to come, for geoms that may meet in it.
+// A step to come, for geoms that may meet in it.
 typedef struct ode_ahead {
-    double step; // s
-    double fall; // m, by which weight alone may bring geoms nearer
+    double step;    // s
+    double fall;    // m, by which weight alone may bring geoms nearer
     double rebound; // m/s, that their bodies may gain where the last step has stopped them
 } ode_ahead;
 
+// dCollide with contacts at all points within reach and, unless ahead is NULL, those of
+// sprag_ode_speculate() behind them. -1: stock is to answer, because a geom has no shape or the
+// kernel cannot use its numbers.
+int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
+                             const ode_reach *reach, const ode_last_step *last,
+                             const ode_ahead *ahead, int flags, dContactGeom *contact, int skip);
+
+// ---- speculate.c
+
 // dCollide for geoms where they do not overlap, but may within the next step: contacts as they are
 // at its start. Their depth is negative, minus the way along the normal that is left. found: the
-// contacts that are known; further ones are put behind them. Returns the number of these.
+// contacts that are known; further ones are put behind them, up to `most`. Returns the number of
+// these.
 int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
-                        const ode_ahead *ahead, int flags, dContactGeom *contact, int skip,
+                        const ode_ahead *ahead, int most, dContactGeom *contact, int skip,
                         int found);
 
-// Whether two geoms that turn, or that something has turned aside, get well into one another within a
-// step (s) in which their bodies have these velocities (NULL: does not move), farther than when it
-// starts. aside: their contacts do not keep them apart then (ODE_SIDE_ASIDE). *left: advances in
+// Whether two geoms that turn, or that something has turned aside, get well into one another within
+// a step (s) in which their bodies have these velocities (NULL: does not move), farther than when
+// it starts. aside: their contacts do not keep them apart then (ODE_SIDE_ASIDE). *left: advances in
 // time, each of a gap, that may be made, less those that have been. Two geoms take no more than a
 // quarter of them. false, too, where these are not enough to tell.
 bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],

@@ -15,8 +15,9 @@
 #include "geometry_cache.h"
 #include "motion.h"
 #include "ode.h"
+#include "speculate.h"
 
-enum { CONTACTS_MASK = 0xffff, ADVANCES_MAX = 64, PASSING_ADVANCES_MAX = 256, TOUCH_SHARE = 4 };
+enum { ADVANCES_MAX = 64, PASSING_ADVANCES_MAX = 256, TOUCH_SHARE = 4 };
 
 // m, gap that counts as a touch.
 static const double touching = 1e-7;
@@ -36,18 +37,6 @@ static const double near_way = 0.1;
 // Relative to the smaller geom's size: less than this is what contacts at rest sink.
 static const double sunk = 1e-4;
 
-// A side of a pair on its way.
-typedef struct flyer {
-    const ode_geom *start; // the side, when the step starts
-    ode_geom side;         // at another time
-    sprag_motion motion;   // of its body, when the step starts
-    sprag_pose mount;      // on that
-    double spin, far;      // rad/s; m, from the body's centre; 0: a ball about it
-    double speed;          // m/s, of its fastest point
-    double size;           // m, half of its shortest extent
-    bool moves;
-} flyer;
-
 // The velocity of a body; NULL: it does not move.
 static const double *velocity_of(dBodyID body, double velocity[6])
 {
@@ -58,19 +47,29 @@ static const double *velocity_of(dBodyID body, double velocity[6])
     return velocity;
 }
 
-static void set_flyer(flyer *f, const ode_geom *side, const double *velocity)
+static void read_velocities(const dGeomID geom[2], double room[2][6], const double *velocity[2])
+{
+    for (int k = 0; k < 2; k++) {
+        velocity[k] = velocity_of(dGeomGetBody(geom[k]), room[k]);
+    }
+}
+
+static void set_flyer(ode_flyer *f, const ode_geom *side, const double *velocity)
 {
     static const sprag_pose own = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     double bounds[6], extent[2];
-    *f = (flyer){.start = side, .side = *side, .moves = velocity};
     sprag_shape_bounds(&side->shape, &own, bounds);
     sprag_box_sides(bounds, extent);
+    f->start = side;
+    f->moves = velocity;
     f->size = extent[0] / 2;
+    f->spin = f->far = f->speed = 0;
+    memset(f->velocity, 0, sizeof f->velocity);
     if (f->moves) {
-        const double *off = f->mount.position;
-        memcpy(f->motion.velocity, velocity, sizeof f->motion.velocity);
-        sprag_ode_read_pose(side->body, &f->motion.pose);
-        sprag_pose_in(&f->motion.pose, &side->pose, &f->mount);
+        double off[3];
+        memcpy(f->velocity, velocity, sizeof f->velocity);
+        memcpy(f->centre, dBodyGetPosition(side->body), sizeof f->centre);
+        subtract3(side->pose.position, f->centre, off);
         const bool centred = side->shape.kind == SPRAG_SPHERE && dot3(off, off) == 0;
         f->far = centred ? 0 : norm3(off) + sprag_box_farthest(bounds, own.position);
         f->spin = norm3(velocity + 3);
@@ -79,39 +78,41 @@ static void set_flyer(flyer *f, const ode_geom *side, const double *velocity)
 }
 
 // The side at the time t (s).
-static const ode_geom *side_at(flyer *f, double t)
+static const ode_geom *side_at(ode_flyer *f, double t)
 {
-    const sprag_carried carried = {.mount = f->mount, .motion = &f->motion};
     if (t == 0 || !f->moves) {
         return f->start;
     }
-    sprag_carried_at(&carried, t, &f->side.pose);
+    const double *w = f->velocity + 3, turn[3] = {t * w[0], t * w[1], t * w[2]};
+    f->side = *f->start;
+    sprag_turn_pose(&f->start->pose, f->centre, turn, &f->side.pose);
+    add_scaled(f->side.pose.position, t, f->velocity, 3);
     return &f->side;
 }
 
 // reach, margin: m, as sprag_gap_query's. false: the kernel cannot tell.
-static bool gap_at(flyer *const f[2], double t, double reach, double margin, sprag_gap *gap,
+static bool gap_at(ode_flyer f[2], double t, double reach, double margin, sprag_gap *gap,
                    sprag_manifold *manifold)
 {
     const sprag_gap_query query = {reach, margin};
-    const ode_pair pair = {.side = {side_at(f[0], t), side_at(f[1], t)}};
+    const ode_pair pair = {.side = {side_at(&f[0], t), side_at(&f[1], t)}};
     sprag_result result = sprag_ode_gap(&pair, &query, gap, manifold);
     return result == SPRAG_OK || (result == SPRAG_NOT_CONVERGED && gap->error < touching);
 }
 
 // m/s, at which the gap may close at most: along the normal, or in any direction (NULL).
-static double closing(flyer *const f[2], const double *normal)
+static double closing(const ode_flyer f[2], const double *normal)
 {
     double between[3];
-    subtract3(f[1]->motion.velocity, f[0]->motion.velocity, between);
-    return (normal ? dot3(normal, between) : norm3(between)) + f[0]->spin * f[0]->far +
-           f[1]->spin * f[1]->far;
+    subtract3(f[1].velocity, f[0].velocity, between);
+    return (normal ? dot3(normal, between) : norm3(between)) + f[0].spin * f[0].far +
+           f[1].spin * f[1].far;
 }
 
 // Finds a time in the step at which the gap is no more than `least` (m), by times at which it is
 // more than `sure` (m) up to then. false: there is none, or none in so many advances, which count
 // down.
-static bool find_gap(flyer *const f[2], double step, double least, double sure, int *advances,
+static bool find_gap(ode_flyer f[2], double step, double least, double sure, int *advances,
                      double *t, sprag_gap *gap, sprag_manifold *manifold)
 {
     const double fastest = closing(f, NULL);
@@ -137,9 +138,9 @@ static double smaller(double a, double b)
 }
 
 // Whether the geoms overlap by more than a little after their touch.
-static bool overlaps_after(flyer *const f[2], double touch, double step)
+static bool overlaps_after(ode_flyer f[2], double touch, double step)
 {
-    double size = smaller(f[0]->size, f[1]->size), speed = f[0]->speed + f[1]->speed;
+    double size = smaller(f[0].size, f[1].size), speed = f[0].speed + f[1].speed;
     // Two triangles have no size: what of the step is a first way tells nothing of them.
     double ahead = size > 0 ? first_way * size / speed : step / 64, t = touch;
     while (t < step) {
@@ -154,17 +155,17 @@ static bool overlaps_after(flyer *const f[2], double touch, double step)
 }
 
 // The touch of two points at time t, `distance` (m) apart, as it is when the step starts.
-static void set_touch(ode_touch *to, flyer *const f[2], double t, const double normal[3],
+static void set_touch(ode_touch *to, ode_flyer f[2], double t, const double normal[3],
                       double distance, const double point[2][3])
 {
     to->left = distance;
     memcpy(to->normal, normal, sizeof to->normal);
     for (int side = 0; side < 2; side++) {
-        const double *v = f[side]->motion.velocity;
+        const double *v = f[side].velocity;
         double *lever = to->lever[side], turning[3];
         memcpy(lever, point[side], sizeof to->lever[side]);
-        if (f[side]->moves) {
-            subtract3(lever, f[side]->motion.pose.position, lever);
+        if (f[side].moves) {
+            subtract3(lever, f[side].centre, lever);
             add_scaled(lever, -t, v, 3);
             cross3(v + 3, lever, turning);
             to->left += (side ? 1 : -1) * t * (dot3(normal, v) + dot3(normal, turning));
@@ -228,11 +229,11 @@ void sprag_ode_sweep_bounds(dGeomID geom, const ode_ahead *ahead, double bounds[
     }
 }
 
-// Sets the ways of two boxes. Returns how much nearer (m) the geoms may come in the step.
+// Sets the ways of two boxes, and that of the first one as the second one sees it. Returns how much
+// nearer (m) the geoms may come in the step.
 static double set_flights(flight f[2], const dGeomID geom[2], const double *const velocity[2],
-                          double step)
+                          double step, double between[3])
 {
-    double between[3];
     for (int k = 0; k < 2; k++) {
         set_flight(&f[k], geom[k], velocity[k], step);
     }
@@ -244,10 +245,7 @@ static double set_flights(flight f[2], const dGeomID geom[2], const double *cons
 
 // A pair, and where its contacts go.
 typedef struct question {
-    flyer *flyer[2];
-    double size;  // m, of the smaller geom
-    double reach; // m, by which the geoms may come nearer in the step
-    double step;  // s
+    ode_meeting *of;
     dContactGeom *contact;
     int skip, count, most;
 } question;
@@ -260,17 +258,17 @@ static dContactGeom *contact_at(const question *q, int i)
 // Writes a contact behind the others.
 static dContactGeom *write(const question *q, const ode_touch *touch)
 {
-    const flyer *first = q->flyer[0];
+    const ode_flyer *first = &q->of->flyer[0];
     dContactGeom *to = contact_at(q, q->count);
     *to = (dContactGeom){.depth = -touch->left,
-                         .g1 = first->side.named,
-                         .g2 = q->flyer[1]->side.named,
+                         .g1 = first->start->named,
+                         .g2 = q->of->flyer[1].start->named,
                          .side1 = -1,
                          .side2 = -1};
     memcpy(to->pos, touch->lever[0], sizeof touch->lever[0]);
     memcpy(to->normal, touch->normal, sizeof touch->normal);
     if (first->moves) {
-        add_scaled(to->pos, 1, first->motion.pose.position, 3);
+        add_scaled(to->pos, 1, first->centre, 3);
     }
     return to;
 }
@@ -282,7 +280,7 @@ static bool is_known(const question *q, int found, const double at[3])
     for (int i = 0; i < found && !known; i++) {
         double d[3];
         subtract3(contact_at(q, i)->pos, at, d);
-        known = norm3(d) < 0.1 * q->size;
+        known = norm3(d) < 0.1 * q->of->size;
     }
     return known;
 }
@@ -294,7 +292,7 @@ static void put_points(question *q, double t, const double normal[3],
     const int found = q->count;
     for (int i = 0; i < manifold->count && q->count < q->most; i++) {
         ode_touch touch;
-        set_touch(&touch, q->flyer, t, normal, manifold->gap[i], manifold->point[i]);
+        set_touch(&touch, q->of->flyer, t, normal, manifold->gap[i], manifold->point[i]);
         q->count += !is_known(q, found, write(q, &touch)->pos);
     }
 }
@@ -302,12 +300,13 @@ static void put_points(question *q, double t, const double normal[3],
 // Puts the contacts of the first touch, after which the geoms would overlap.
 static bool put_touch(question *q)
 {
+    ode_meeting *m = q->of;
     double t;
     int advances = ADVANCES_MAX;
     sprag_gap gap;
     sprag_manifold manifold;
-    if (!find_gap(q->flyer, q->step, touching, 0, &advances, &t, &gap, &manifold) ||
-        !overlaps_after(q->flyer, t, q->step)) {
+    if (!find_gap(m->flyer, m->step, touching, 0, &advances, &t, &gap, &manifold) ||
+        !overlaps_after(m->flyer, t, m->step)) {
         return false;
     }
     put_points(q, t, gap.normal, &manifold);
@@ -319,117 +318,192 @@ static bool put_touch(question *q)
 // has no contact with the edge of the next flush box.
 static void put_near(question *q)
 {
-    const double near = near_way * q->reach;
+    ode_meeting *m = q->of;
     sprag_gap gap;
     sprag_manifold manifold;
-    if (gap_at(q->flyer, q->step, near, near, &gap, &manifold)) {
+    if (gap_at(m->flyer, m->step, m->near, m->near, &gap, &manifold)) {
         for (int i = 0; i < manifold.count; i++) {
             double *distance = &manifold.gap[i];
-            *distance += *distance < 0 && *distance > -sunk * q->size ? sunk * q->size : 0;
+            *distance += *distance < 0 && *distance > -sunk * m->size ? sunk * m->size : 0;
         }
-        put_points(q, q->step, gap.normal, &manifold);
+        put_points(q, m->step, gap.normal, &manifold);
     }
 }
 
-// found: the contacts that are known.
-static void put_pair(question *q, const ode_ahead *ahead, bool is_mesh, int found)
+// Puts one contact where geoms may be turned to one another. It has no force, its gap is too large
+// for that: it is the surface of the contact that sprag_ode_touch_ahead() may find.
+static void put_aside(question *q)
 {
-    q->size = smaller(q->flyer[0]->size, q->flyer[1]->size);
-    q->reach = q->step * closing(q->flyer, NULL) + ahead->fall;
-    if (!(q->reach > touching) || !(q->reach < INFINITY)) {
-        return;
-    }
-    bool fast = is_mesh || q->reach > fast_way * q->size;
-    if (!(found == 0 && fast && put_touch(q)) && !is_mesh) {
-        q->reach = fmin(q->reach, fast_way * q->size);
-        put_near(q);
-    }
-}
-
-// m, by which something may turn geoms towards one another, if they are so fast that one may pass
-// the other. 0: no.
-static double way_aside(const dGeomID geom[2], const flight box[2], double way, double fall)
-{
-    const double half[] = {half_of(box[0].box), half_of(box[1].box)};
-    const bool fast = !dGeomGetBody(geom[0])   ? way > fast_way * half[1]
-                      : !dGeomGetBody(geom[1]) ? way > fast_way * half[0]
-                                               : way > fmin(half[0], half[1]);
-    return fast ? way + fall : 0;
-}
-
-// Puts one contact where geoms are apart by no more than `way` (m). It has no force, its gap is too
-// large for that: it is the surface of the contact that sprag_ode_touch_ahead() may find.
-static void put_aside(question *q, double way)
-{
+    ode_meeting *m = q->of;
     sprag_gap gap;
     ode_touch touch;
-    if (gap_at(q->flyer, 0, way, 0, &gap, NULL) && !gap.beyond) {
-        set_touch(&touch, q->flyer, 0, gap.normal, 2 * way, gap.point);
+    if (gap_at(m->flyer, 0, m->aside, 0, &gap, NULL) && !gap.beyond) {
+        set_touch(&touch, m->flyer, 0, gap.normal, 2 * m->aside, gap.point);
         write(q, &touch)->side1 = ODE_SIDE_ASIDE;
         q->count++;
     }
 }
 
-int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
-                        const ode_ahead *ahead, int flags, dContactGeom *contact, int skip,
-                        int found)
+// m, by which something may turn geoms towards one another, or a rebound may throw them, if they
+// are so fast that one may pass the other. 0: no.
+static double way_aside(const dGeomID geom[2], const double *const velocity[2],
+                        const ode_ahead *ahead)
 {
-    const dGeomID geom[2] = {a, b};
+    double between[3] = {0}, half[2];
+    for (int k = 0; k < 2; k++) {
+        double box[6];
+        sprag_ode_read_bounds(geom[k], box);
+        half[k] = half_of(box);
+        if (velocity[k]) {
+            add_scaled(between, k ? 1 : -1, velocity[k], 3);
+        }
+    }
+    const double way = ahead->step * (norm3(between) + ahead->rebound);
+    const bool fast = !dGeomGetBody(geom[0])   ? way > fast_way * half[1]
+                      : !dGeomGetBody(geom[1]) ? way > fast_way * half[0]
+                                               : way > fmin(half[0], half[1]);
+    return fast ? way + ahead->fall : 0;
+}
+
+static void set_meeting(ode_meeting *m, const ode_geom *const side[2],
+                        const double *const velocity[2], const ode_ahead *ahead, double aside)
+{
+    for (int k = 0; k < 2; k++) {
+        set_flyer(&m->flyer[k], side[k], velocity[k]);
+    }
+    m->step = ahead->step;
+    m->size = smaller(m->flyer[0].size, m->flyer[1].size);
+    m->reach = m->step * closing(m->flyer, NULL) + ahead->fall;
+    m->near = near_way * fmin(m->reach, fast_way * m->size);
+    m->aside = aside;
+    m->within = fmax(m->reach - ahead->fall + m->near, aside);
+}
+
+void sprag_ode_set_meeting(ode_meeting *m, const ode_geom geom[2], const ode_ahead *ahead)
+{
+    double room[2][6];
+    const ode_geom *const side[2] = {&geom[0], &geom[1]};
+    const dGeomID id[2] = {geom[0].id, geom[1].id};
+    const double *velocity[2];
+    read_velocities(id, room, velocity);
+    set_meeting(m, side, velocity, ahead, way_aside(id, velocity, ahead));
+}
+
+// Geoms that touch at up to three points may have contacts beside these; balls have none.
+static bool may_have_more(const question *q, bool ball)
+{
+    int touch = 0;
+    for (int i = 0; i < q->count; i++) {
+        touch += contact_at(q, i)->depth >= 0;
+    }
+    return q->count < q->most && (touch == 0 || (touch < 4 && !ball));
+}
+
+static bool is_ball(const ode_flyer *f)
+{
+    return f->start->shape.kind == SPRAG_SPHERE;
+}
+
+static bool moves_some(double reach)
+{
+    return reach > touching && reach < INFINITY;
+}
+
+// Along any direction, points of the geoms come nearer by no more than these move along it.
+static bool may_come_near(const ode_meeting *m, const sprag_gap *start)
+{
+    return start->distance - m->step * closing(m->flyer, start->normal) <= m->near;
+}
+
+int sprag_ode_speculate_shapes(ode_meeting *m, const sprag_gap *start, bool open, int most,
+                               dContactGeom *contact, int skip, int found)
+{
+    question q = {m, contact, skip, found, most};
+    if (!moves_some(m->within) ||
+        !may_have_more(&q, is_ball(&m->flyer[0]) || is_ball(&m->flyer[1]))) {
+        return 0;
+    }
+    sprag_gap gap;
+    if (!start && found == 0 && gap_at(m->flyer, 0, m->within, 0, &gap, NULL)) {
+        start = &gap;
+    }
+    if (start && start->beyond) {
+        return 0;
+    }
+    const bool fast = found == 0 && m->reach > fast_way * m->size;
+    const bool near = found > 0 ? open : !start || may_come_near(m, start);
+    if (near && !(fast && put_touch(&q))) {
+        put_near(&q);
+    }
+    if (m->aside > 0 && q.count == 0) {
+        put_aside(&q);
+    }
+    return q.count - found;
+}
+
+// Meshes have contacts of a first touch only, and none beside those that touch.
+static int speculate_mesh(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
+                          const ode_ahead *ahead, question q)
+{
     double room[2][6], between[3];
-    const double *const velocity[2] = {velocity_of(dGeomGetBody(a), room[0]),
-                                       velocity_of(dGeomGetBody(b), room[1])};
-    question q = {.step = ahead->step,
-                  .contact = contact,
-                  .skip = skip,
-                  .count = found,
-                  .most = flags & CONTACTS_MASK};
+    const double *velocity[2];
     flight box[2];
-    const double reach = set_flights(box, geom, velocity, ahead->step) + ahead->fall;
-    subtract3(box[0].shift, box[1].shift, between);
-    const double way = norm3(between) + ahead->step * ahead->rebound;
-    const double aside = found == 0 ? way_aside(geom, box, way, ahead->fall) : 0;
+    ode_pairs pairs;
+    read_velocities(geom, room, velocity);
+    const double reach = set_flights(box, geom, velocity, ahead->step, between) + ahead->fall;
+    const double far = reach + ahead->step * ahead->rebound;
+    const double aside = way_aside(geom, velocity, ahead);
     if (aside > 0) {
-        sprag_box_grow(box[0].box, reach + ahead->step * ahead->rebound);
+        sprag_box_grow(box[0].box, far);
     } else {
         sprag_box_sweep(box[0].box, between, box[0].turn + box[1].turn + near_way * reach);
     }
-    ode_pairs pairs;
-    const double most = 2 * fmax(reach, aside);
-    if (!sprag_boxes_overlap(box[0].box, box[1].box) || !(most > touching) || !(most < INFINITY) ||
-        sprag_ode_pairs_of_two(geometry, a, b, most, scratch, &pairs)) {
+    if (q.count > 0 || !sprag_boxes_overlap(box[0].box, box[1].box) || !moves_some(far) ||
+        sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * far, scratch, &pairs)) {
         return 0;
     }
     for (int i = 0; i < pairs.count && q.count < q.most; i++) {
-        flyer f[2];
-        bool is_mesh = false;
-        for (int k = 0; k < 2; k++) {
-            const ode_geom *side = pairs.pair[i].side[k];
-            set_flyer(&f[k], side, velocity[k]);
-            q.flyer[k] = &f[k];
-            is_mesh |= side->triangle >= 0;
-        }
-        put_pair(&q, ahead, is_mesh, found);
+        ode_meeting m;
+        q.of = &m;
+        set_meeting(&m, pairs.pair[i].side, velocity, ahead, aside);
+        put_touch(&q);
     }
     for (int i = 0; i < pairs.count && aside > 0 && q.count == 0; i++) {
-        flyer f[2];
-        for (int k = 0; k < 2; k++) {
-            set_flyer(&f[k], pairs.pair[i].side[k], velocity[k]);
-            q.flyer[k] = &f[k];
-        }
-        put_aside(&q, aside);
+        ode_meeting m;
+        q.of = &m;
+        set_meeting(&m, pairs.pair[i].side, velocity, ahead, aside);
+        put_aside(&q);
     }
-    return q.count - found;
+    return q.count;
+}
+
+int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
+                        const ode_ahead *ahead, int most, dContactGeom *contact, int skip,
+                        int found)
+{
+    const question q = {NULL, contact, skip, found, most};
+    const dGeomID id[2] = {a, b};
+    ode_geom geom[2];
+    ode_meeting m;
+    if (!may_have_more(&q, false) || sprag_ode_two_geoms(geometry, a, b, geom) != SPRAG_OK) {
+        return 0;
+    }
+    if (geom[0].kind == ODE_GEOM_MESH || geom[1].kind == ODE_GEOM_MESH) {
+        return speculate_mesh(geometry, scratch, id, ahead, q);
+    }
+    sprag_ode_set_meeting(&m, geom, ahead);
+    return sprag_ode_speculate_shapes(&m, NULL, true, most, contact, skip, found);
 }
 
 // ---- after a solve
 
 // Finds a time in the step at which geoms overlap by more than when it starts, by this share of the
 // smaller size. left: advances that may be made, less those that have been.
-static bool find_passing(flyer *const f[2], double step, double share, int *left, double *t,
+static bool find_passing(ode_flyer f[2], double step, double share, int *left, double *t,
                          sprag_gap *gap)
 {
     int advances = *left < PASSING_ADVANCES_MAX ? *left : PASSING_ADVANCES_MAX;
-    const double more = share * smaller(f[0]->size, f[1]->size);
+    const double more = share * smaller(f[0].size, f[1].size);
     if (!gap_at(f, 0, closing(f, NULL) * step, 0, gap, NULL) || gap->beyond) {
         return false;
     }
@@ -491,29 +565,28 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
     bool found = false;
     flight box[2];
     double between[3];
-    const double reach = set_flights(box, geom, velocity, step);
+    const double reach = set_flights(box, geom, velocity, step, between);
     const double change = way_unseen(geom, velocity, step, aside);
     const double size = smaller(half_of(box[0].box), half_of(box[1].box));
     // Geoms that are turned aside have no contact yet: their touch is met, not only their passing.
     const double share = aside || turns(size, change, ode_passing) ? little : ode_passing;
     ode_pairs pairs;
-    subtract3(box[0].shift, box[1].shift, between);
     if (!turns(size, box[0].turn + box[1].turn + change, share) || !(reach < INFINITY) ||
         sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * reach, scratch, &pairs)) {
         return false;
     }
     for (int i = 0; i < pairs.count && own > 0 && !found; i++) {
-        flyer of[2], *const f[2] = {&of[0], &of[1]};
+        ode_flyer f[2];
         double turned = change, t;
         sprag_gap gap;
         if (!boxes_meet(&pairs.pair[i], between, box[0].turn + box[1].turn)) {
             continue;
         }
         for (int k = 0; k < 2; k++) {
-            set_flyer(f[k], pairs.pair[i].side[k], velocity[k]);
-            turned += step * f[k]->spin * f[k]->far;
+            set_flyer(&f[k], pairs.pair[i].side[k], velocity[k]);
+            turned += step * f[k].spin * f[k].far;
         }
-        if (turns(smaller(f[0]->size, f[1]->size), turned, share)) {
+        if (turns(smaller(f[0].size, f[1].size), turned, share)) {
             found = find_passing(f, step, share, &own, &t, &gap);
         }
         if (found) {

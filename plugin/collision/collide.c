@@ -13,6 +13,7 @@
 #include "collide.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -98,6 +99,13 @@ static double rebound_of(dGeomID geom, double most)
 {
     const world_state *w = most > 0 ? world_of(dGeomGetBody(geom), NULL) : NULL;
     return w ? sprag_ode_warm_start_rebound(w->warm_start, dGeomGetBody(geom)) : 0;
+}
+
+static ode_ahead ahead_of_pair(const world_state *w, dGeomID a, dGeomID b)
+{
+    ode_ahead ahead = ahead_of(w);
+    ahead.rebound = rebound_of(a, ahead.rebound) + rebound_of(b, ahead.rebound);
+    return ahead;
 }
 
 static void add_body(world_list *l, dBodyID body)
@@ -421,11 +429,6 @@ static bool has_back(dGeomID id)
     return class_of(id) == dTriMeshClass;
 }
 
-static bool is_mesh(dGeomID id)
-{
-    return has_back(id) || class_of(id) == dHeightfieldClass;
-}
-
 // Kinds of classes, as ODE's dCollide tells them apart.
 enum { ROUND = 1, PLANE = 2, BOX_LIKE = 4, MESH = 8, FIELD = 16, HARD = 32, BY_ODE_ALONE = 0 };
 
@@ -486,9 +489,9 @@ static void look_at_meshes(collide_context *d, const world_state *w)
     }
 }
 
-// -1: ODE answers.
-static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContactGeom *contact,
-                  int skip)
+// ahead: NULL without speculative contacts. -1: ODE answers.
+static int answer(const world_state *w, dGeomID a, dGeomID b, const ode_ahead *ahead, int flags,
+                  dContactGeom *contact, int skip)
 {
     bool all = w->settings.method->keeps_distance;
     bool ours = all || (settings_collide_some(&w->settings) && is_done_badly(a, b) &&
@@ -498,15 +501,13 @@ static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContac
         return -1;
     }
     const double size = all ? 0 : sprag_ode_size_of_smaller(a, b);
-    ode_reach reach = {all ? reach_of_pair(w, a, b) : ROUNDING * size, GAPS * size};
+    ode_reach reach = {all ? reach_of_pair(w, a, b) : ROUNDING * size, GAPS * size,
+                       all ? INT_MAX : POINTS_MAX};
     if (is_in_step_callback(__builtin_frame_address(0)) && is_asked_pair(a, b)) {
         reach.touching = fmax(reach.touching, collide_now.asked_gap);
     }
     collide_begin(d);
     look_at_meshes(d, w);
-    if (!all && (flags & 0xffff) > POINTS_MAX) {
-        flags = (int)(((unsigned)flags & ~0xffffu) | POINTS_MAX);
-    }
     double normal[2 * POINTS_MAX][3], position[2 * POINTS_MAX][3];
     ode_last_step last = {.length = w->statistics.step,
                           .normal = (const double(*)[3])normal,
@@ -515,8 +516,8 @@ static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContac
         last.contacts =
             sprag_ode_warm_start_of_pair(w->warm_start, a, b, 2 * POINTS_MAX, normal, position);
     }
-    int count = sprag_ode_collide_within(d->geometry, &d->scratch, a, b, &reach, &last, flags,
-                                         contact, skip);
+    int count = sprag_ode_collide_within(d->geometry, &d->scratch, a, b, &reach, &last, ahead,
+                                         flags, contact, skip);
     collide_end(d);
     return count;
 }
@@ -529,35 +530,20 @@ static int answer_as_ode(dGeomID a, dGeomID b, int flags, dContactGeom *contact,
     return count;
 }
 
-// Whether geoms may have more contacts where they do not overlap, beside those that touch. Geoms
-// that touch at up to three points may; balls and meshes have no further ones.
-static bool may_have_more(dGeomID a, dGeomID b, const dContactGeom *contact, int skip, int found)
+// Contacts where geoms do not overlap, behind those that ODE has found; balls that touch have none.
+// Returns their number.
+static int speculate(const world_state *w, dGeomID a, dGeomID b, const ode_ahead *ahead, int flags,
+                     dContactGeom *contact, int skip, int found)
 {
-    int touching = 0;
-    for (int i = 0; i < found; i++) {
-        const char *at = (const char *)contact + (size_t)i * (size_t)skip;
-        touching += ((const dContactGeom *)(const void *)at)->depth >= 0;
-    }
-    return touching == 0 ||
-           (touching < 4 && !(is_ball(a) || is_ball(b) || is_mesh(a) || is_mesh(b)));
-}
-
-// Contacts where geoms do not overlap, behind those that are found. Returns their number.
-static int speculate(const world_state *w, dGeomID a, dGeomID b, int flags, dContactGeom *contact,
-                     int skip, int found)
-{
-    bool ours = (flags & 0xffff) > found && may_have_more(a, b, contact, skip, found) &&
-                !is_ray(a) && !is_ray(b);
-    collide_context *d = ours ? collide_context_get() : NULL;
+    bool any = found == 0 || !(is_ball(a) || is_ball(b));
+    collide_context *d = any ? collide_context_get() : NULL;
     if (!d || d->busy) {
         return 0;
     }
-    ode_ahead ahead = ahead_of(w);
-    ahead.rebound = rebound_of(a, ahead.rebound) + rebound_of(b, ahead.rebound);
     collide_begin(d);
     look_at_meshes(d, w);
-    int count =
-        sprag_ode_speculate(d->geometry, &d->scratch, a, b, &ahead, flags, contact, skip, found);
+    int count = sprag_ode_speculate(d->geometry, &d->scratch, a, b, ahead, flags & 0xffff, contact,
+                                    skip, found);
     collide_end(d);
     return count;
 }
@@ -583,15 +569,15 @@ int collide_geoms(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
     if (!w) {
         return answer_as_ode(a, b, flags, contact, skip);
     }
-    int count = answer(w, a, b, flags, contact, skip);
+    const bool speculates = settings_speculate(&w->settings);
+    const ode_ahead ahead = speculates ? ahead_of_pair(w, a, b) : (ode_ahead){0};
+    int count = answer(w, a, b, speculates ? &ahead : NULL, flags, contact, skip);
     if (count < 0) {
         count = answer_as_ode(a, b, flags, contact, skip);
+        count += speculates ? speculate(w, a, b, &ahead, flags, contact, skip, count) : 0;
     }
-    if (settings_speculate(&w->settings)) {
-        count += speculate(w, a, b, flags, contact, skip, count);
-        if (count > 0) {
-            record_fixed(w, a, b);
-        }
+    if (speculates && count > 0) {
+        record_fixed(w, a, b);
     }
     return count;
 }

@@ -52,6 +52,17 @@ void sprag_motion_at(const sprag_motion *motion, double t, sprag_pose *pose)
     memcpy(pose->rotation, turned, sizeof turned);
 }
 
+void sprag_turn_pose(const sprag_pose *pose, const double about[3], const double turn[3],
+                     sprag_pose *turned)
+{
+    double R[9], from[3];
+    sprag_exponential(turn, R);
+    subtract3(pose->position, about, from);
+    mul33(R, from, turned->position);
+    add_scaled(turned->position, 1, about, 3);
+    mul33_33(R, pose->rotation, turned->rotation);
+}
+
 void sprag_pose_in(const sprag_pose *frame, const sprag_pose *of, sprag_pose *mount)
 {
     const double *F = frame->rotation, *R = of->rotation;

@@ -30,6 +30,10 @@ typedef struct sprag_motion {
 // R = exp([w]): the rotation about w by |w| rad.
 void sprag_exponential(const double w[3], double R[9]);
 
+// A pose turned about a point (m), by a rotation as above.
+void sprag_turn_pose(const sprag_pose *pose, const double about[3], const double turn[3],
+                     sprag_pose *turned);
+
 // The pose at time t (s).
 void sprag_motion_at(const sprag_motion *motion, double t, sprag_pose *pose);
 

@@ -8,7 +8,7 @@
 
 enum { MOST = 16 };
 
-static const ode_reach reach = {1e-4, 0}; // m
+static const ode_reach reach = {1e-4, 0, MOST}; // m
 static dWorldID world;
 static dTriMeshDataID data;
 static ode_geometry *geometry;
@@ -36,7 +36,7 @@ static int touch(dGeomID a, dGeomID b)
 {
     static const ode_last_step none;
     sprag_scratch_reset(&scratch);
-    return sprag_ode_collide_within(geometry, &scratch, a, b, &reach, &none, MOST, contact,
+    return sprag_ode_collide_within(geometry, &scratch, a, b, &reach, &none, NULL, MOST, contact,
                                     sizeof *contact);
 }
 

@@ -759,10 +759,10 @@ START_TEST(large_geoms_on_fine_fields_are_left_to_stock)
     ck_assert_int_gt(found(field, ball), 0);
     for (int i = 0; i < 2; i++) {
         const ode_last_step none = {0};
-        const ode_reach reach = {1e-4, 0};
+        const ode_reach reach = {1e-4, 0, 4};
         ck_assert_int_eq(found(field, large[i]), 0);
         ck_assert_int_eq(sprag_ode_collide_within(geometry, &scratch, field, large[i], &reach,
-                                                  &none, 4, contact, sizeof *contact),
+                                                  &none, NULL, 4, contact, sizeof *contact),
                          -1);
     }
     dGeomDestroy(field);
