@@ -81,6 +81,9 @@ bool output_open(output *o, int flags)
     if (!expand(o->pattern, o->name)) {
         return fail(o, strerror(errno));
     }
+    if (strcmp(o->name, "-") == 0) {
+        return fail(o, "it is no file; /dev/stderr is the standard error");
+    }
     o->descriptor = open_pipe(o->name, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (o->descriptor < 0 || fstat(o->descriptor, &is) != 0) {
         return fail(o, errno == ENXIO ? "no process reads it" : strerror(errno));

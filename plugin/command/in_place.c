@@ -100,8 +100,9 @@ static int read_arguments(in_place *p, int argc, char **argv)
             return EXIT_USAGE;
         }
     } else if (words == argc || strcmp(argv[optind - 1], "--") != 0) {
-        return cli_fail(EXIT_USAGE, "\"%s\": models and a program cannot be compared together",
-                        argv[optind]);
+        return cli_fail(EXIT_USAGE, "\"%s\": %s", argv[optind],
+                        words == argc ? "--tune takes one model, or -- and a program"
+                                      : "models and a program cannot be compared together");
     }
     if (!cli_read_settings(&s, p->data.options, true) ||
         !cli_read_method(&s, p->data.under, strlen(p->data.under)) ||

@@ -32,7 +32,7 @@ static void refuse_model(const char *name)
     if (!meant) {
         cli_fail(0,
                  "no model is called \"%s\"; `sprag list` names the models; for a program: sprag "
-                 "compare -- PROGRAM",
+                 "exec PROGRAM, or sprag compare -- PROGRAM",
                  name);
     } else if (strlen(meant->name) != length || memcmp(meant->name, name, length) != 0) {
         cli_fail(0, "no model is called \"%s\"; did you mean %s?", name, meant->name);

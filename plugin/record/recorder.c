@@ -100,7 +100,7 @@ static void end_locked(void)
     memcpy(name, file.name, why ? sizeof name : 1);
     pthread_mutex_unlock(&lock);
     if (why) {
-        message_once("sprag: cannot record to %s: %s. The program runs on without.", name, why);
+        message_once("sprag: cannot record to %s: %s. The program runs on without it.", name, why);
     }
 }
 

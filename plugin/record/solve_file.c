@@ -228,7 +228,7 @@ void solve_file_offer(const world_state *w, const sprag_problem *p,
     }
     pthread_mutex_unlock(&lock);
     if (failure) {
-        message_once("sprag: cannot write the solve to %s: %s. The program runs on without.",
+        message_once("sprag: cannot write the solve to %s: %s. The program runs on without it.",
                      file.name, failure);
     }
 }

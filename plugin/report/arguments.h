@@ -8,7 +8,7 @@
 typedef enum argument_kind {
     ARGUMENT_FLAG,   // to: bool
     ARGUMENT_TEXT,   // to: const char *
-    ARGUMENT_FILE,   // the same, not ""
+    ARGUMENT_FILE,   // the same, not "" or "-"
     ARGUMENT_NUMBER, // to: double, from least to most
     ARGUMENT_COUNT,  // the same, a whole number
     ARGUMENT_REFUSED // of another subcommand: `why` is printed

@@ -82,10 +82,12 @@ void cli_note_end(const char *recording, const char *end)
 
 bool cli_names_file(const char *option, const char *name)
 {
-    if (name && !*name) {
-        cli_fail(0, "--%s needs the name of a file", option);
+    bool is_named = !name || (*name && strcmp(name, "-") != 0);
+    if (!is_named) {
+        cli_fail(0, "--%s needs the name of a file%s", option,
+                 *name ? ", such as /dev/stderr; ./- is a file called \"-\"" : "");
     }
-    return !name || *name;
+    return is_named;
 }
 
 // Without the 0 at the end. Returns the length.

@@ -19,7 +19,8 @@ void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2))); //
 // Prints a note on the end of a recording: what is wrong with it, or nothing for NULL.
 void cli_note_end(const char *recording, const char *end);
 
-// false, after a message: the name behind the option is empty. NULL: the option was not given.
+// false, after a message: the name behind the option is empty, or "-", of which users expect an
+// output. NULL: the option was not given.
 bool cli_names_file(const char *option, const char *name);
 
 // Sets the variable of a program to the name of a file, from the root, since the program may change

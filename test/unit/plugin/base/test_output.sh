@@ -32,6 +32,7 @@ cases_of() { # VARIABLE
     check "$1" /dev/full 'No space left on device'
     check "$1" missing/file 'No such file or directory'
     check "$1" . 'Is a directory'
+    check "$1" - 'it is no file; /dev/stderr is the standard error'
     mkfifo "$pipe"
     check "$1" "$pipe" 'no process reads it'
     if [ "$1" != SPRAG_DUMP ]; then # is a single write

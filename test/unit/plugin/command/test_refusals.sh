@@ -105,7 +105,7 @@ for command in run compare 'compare --tune'; do
         answers 'no model is called "piel:50"; did you mean pile?' "$sprag" $command piel:50
         answers 'slope takes no size' "$sprag" $command slope:5
         answers 'the size of bowl is a whole number from 1 to 100000, as in bowl:60' "$sprag" $command bowl:x
-        answers 'for a program: sprag compare -- PROGRAM' "$sprag" $command ./program
+        answers 'for a program: sprag exec PROGRAM, or sprag compare -- PROGRAM' "$sprag" $command ./program
     }
 done
 

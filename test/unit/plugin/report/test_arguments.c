@@ -91,6 +91,8 @@ START_TEST(others_are_refused)
         {"do --text -- x", "--text needs a value; see sprag do --help"},
         {"do -t -- x", "-t needs a value; see sprag do --help"},
         {"do --file ''", "--file needs the name of a file"},
+        {"do --file -", "--file needs the name of a file, such as /dev/stderr; ./- is a file "
+                        "called \"-\""},
         {"do --number 0.4", "--number: \"0.4\" is not a number from 0.5 to 2"},
         {"do --number 2.1", "--number: \"2.1\" is not a number from 0.5 to 2"},
         {"do --number nan", "--number: \"nan\" is not a number from 0.5 to 2"},
