@@ -79,7 +79,7 @@ static bool is_at_rest(compliant_run *run, double steps)
     return rests;
 }
 
-// Belongs the frame to a series that skips the integration?
+// Does the frame belong to a series that skips the integration?
 static bool skips(const compliant_run *run, int guard)
 {
     return compliant_pair(run, guard)->memory->compliant.implicit_frames > 0;
