@@ -309,12 +309,11 @@ static bool read_word(const option *o, int *to, slice value, char *message)
         snprintf(names + used, sizeof names - used, "%s%s",
                  i == 0            ? ""
                  : o->words[i + 1] ? ", "
-                                   : " and ",
+                                   : " or ",
                  o->words[i]);
     }
-    const char *point = strchr(o->name, '.');
-    snprintf(message, MESSAGE_MAX, "%s=%s is no %s; there are %s", o->name, shown(value, text),
-             point ? point + 1 : o->name, names);
+    snprintf(message, MESSAGE_MAX, "%s=%s is not known; the option takes %s", o->name,
+             shown(value, text), names);
     return false;
 }
 

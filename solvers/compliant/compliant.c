@@ -29,7 +29,7 @@ const char *sprag_compliant_reason_name(sprag_compliant_reason reason)
     case SPRAG_COMPLIANT_JOINT_ERROR:
         return "a joint whose bodies are far out of place";
     case SPRAG_COMPLIANT_STEP_LIMIT:
-        return "the integrator reached its limit of steps or work (ess.steps)";
+        return "the integrator reached its limit of steps (ess.steps) or work";
     case SPRAG_COMPLIANT_INTEGRATOR_STOPPED:
         return "the integrator stopped, because contacts chattered or values were not finite";
     case SPRAG_COMPLIANT_REASONS:
