@@ -125,6 +125,9 @@ typedef struct ode_limited {
 // Has the joint a stop?
 bool sprag_ode_has_limit(dJointID joint);
 
+// A parameter of the first coordinate of a joint whose type has stops.
+dReal sprag_ode_limit_parameter(dJointID joint, int parameter);
+
 // Sets the values, with the bodies where they are in ODE.
 void sprag_ode_read_limited(ode_limited *limited);
 

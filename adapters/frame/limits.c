@@ -78,6 +78,12 @@ static const coordinate coordinates[] = {
 
 enum { COORDINATES = sizeof coordinates / sizeof coordinates[0] };
 
+// Another parameter of the coordinate that has the lower stop `low`.
+static int beside(const coordinate *c, int parameter)
+{
+    return c->low + sprag_ode_parameter(parameter);
+}
+
 // The stops of a coordinate by ODE's rules: a stop at infinity, or of an angle at pi and beyond,
 // does not exist, and a lower stop above the upper one turns both off. false: no stops.
 static bool stops_of(const coordinate *c, dJointID joint, double stop[2])
@@ -115,6 +121,13 @@ bool sprag_ode_has_limit(dJointID joint)
         any = stops_of(&of[i], joint, stop);
     }
     return any;
+}
+
+dReal sprag_ode_limit_parameter(dJointID joint, int parameter)
+{
+    const coordinate *of;
+    coordinates_of(joint, &of);
+    return of->param(joint, beside(of, parameter));
 }
 
 void sprag_ode_read_limited(ode_limited *limited)
@@ -194,57 +207,70 @@ double sprag_ode_next_limit(const ode_limited *limited, double horizon, double t
     return first;
 }
 
-// Another parameter of the coordinate that has the lower stop `low`.
-static int beside(const coordinate *c, int parameter)
-{
-    return c->low + sprag_ode_parameter(parameter);
-}
+// ---- coordinates whose rows are marked by their CFM
 
-// ---- stops that bounce, of which ODE gives the row of a stop that does not
-
-typedef struct bouncing_stop {
+typedef struct marked {
     const coordinate *of;
-    double bounce, compliance, mark;
-} bouncing_stop;
+    double stop[2], erp, bounce, compliance; // of the program
+    double mark;
+} marked;
 
-static int take_bounces(bouncing_stop *taken, dJointID joint)
+static void mark_row(marked *m, const coordinate *c, dJointID joint, int which)
 {
-    int count = 0;
-    for (int i = 0; i < COORDINATES; i++) {
-        const coordinate *c = &coordinates[i];
-        if (c->type != (int)dJointGetType(joint)) {
-            continue;
-        }
-        bouncing_stop *b = &taken[count];
-        *b = (bouncing_stop){.of = c,
-                             .bounce = c->param(joint, beside(c, dParamBounce)),
-                             .compliance = c->param(joint, beside(c, dParamStopCFM)),
-                             .mark = 1e-90 * (count + 1)};
-        if (b->bounce > 0 && b->compliance >= 0) {
-            c->set(joint, beside(c, dParamBounce), 0);
-            c->set(joint, beside(c, dParamStopCFM), b->mark);
-            count++;
-        }
-    }
-    return count;
+    *m = (marked){.of = c,
+                  .stop = {c->param(joint, c->low), c->param(joint, c->high)},
+                  .erp = c->param(joint, beside(c, dParamStopERP)),
+                  .bounce = c->param(joint, beside(c, dParamBounce)),
+                  .compliance = c->param(joint, beside(c, dParamStopCFM)),
+                  .mark = 1e-90 * (which + 1)};
+    c->set(joint, beside(c, dParamStopCFM), m->mark);
 }
 
-int sprag_ode_pull_bouncing_rows(sprag_row *to, dJointID joint, dWorldID world, dReal step,
-                                 const ode_index *index, const ode_warm_start *memory)
+static void restore(const marked *m, dJointID joint)
 {
-    bouncing_stop taken[ODE_MOST_COORDINATES];
-    const int count = take_bounces(taken, joint);
+    m->of->set(joint, m->of->low, m->stop[0]);
+    m->of->set(joint, m->of->high, m->stop[1]);
+    m->of->set(joint, beside(m->of, dParamStopERP), m->erp);
+    m->of->set(joint, beside(m->of, dParamBounce), m->bounce);
+    m->of->set(joint, beside(m->of, dParamStopCFM), m->compliance);
+}
+
+// The rows of a joint; then its coordinates are as before. row: of those that are marked; `rows`:
+// none.
+static int pull_marked(sprag_row *to, marked *m, int count, dJointID joint, dWorldID world,
+                       dReal step, const ode_index *index, const ode_warm_start *memory, int *row)
+{
     int rows = sprag_ode_count_rows(joint).rows;
     rows = sprag_ode_pull_rows(to, joint, rows, world, step, index, memory, NULL);
     for (int i = 0; i < count; i++) {
-        const bouncing_stop *b = &taken[i];
-        b->of->set(joint, beside(b->of, dParamBounce), b->bounce);
-        b->of->set(joint, beside(b->of, dParamStopCFM), b->compliance);
-        for (int k = 0; k < rows; k++) {
-            if (to[k].compliance == b->mark) {
-                to[k].compliance = b->compliance;
-                to[k].bounce = sprag_row_is_stop(&to[k]) ? b->bounce : 0; // it may be locked
-            }
+        restore(&m[i], joint);
+        for (row[i] = 0; row[i] < rows && to[row[i]].compliance != m[i].mark; row[i]++) {
+        }
+    }
+    return rows;
+}
+
+// ODE gives the row of a stop that does not bounce.
+int sprag_ode_pull_bouncing_rows(sprag_row *to, dJointID joint, dWorldID world, dReal step,
+                                 const ode_index *index, const ode_warm_start *memory)
+{
+    marked stop[ODE_MOST_COORDINATES];
+    const coordinate *of;
+    int count = 0, row[ODE_MOST_COORDINATES];
+    for (int i = 0, all = coordinates_of(joint, &of); i < all; i++) {
+        if (of[i].param(joint, beside(&of[i], dParamBounce)) > 0 &&
+            of[i].param(joint, beside(&of[i], dParamStopCFM)) >= 0) {
+            mark_row(&stop[count], &of[i], joint, count);
+            of[i].set(joint, beside(&of[i], dParamBounce), 0);
+            count++;
+        }
+    }
+    const int rows = pull_marked(to, stop, count, joint, world, step, index, memory, row);
+    for (int i = 0; i < count; i++) {
+        if (row[i] < rows) {
+            to[row[i]].compliance = stop[i].compliance;
+            to[row[i]].bounce =
+                sprag_row_is_stop(&to[row[i]]) ? stop[i].bounce : 0; // it may be locked
         }
     }
     return rows;
@@ -252,73 +278,49 @@ int sprag_ode_pull_bouncing_rows(sprag_row *to, dJointID joint, dWorldID world, 
 
 // ---- stops as compliant.h wants them
 
-typedef struct forced_row {
-    const coordinate *of;
-    double stop[2], erp, compliance, mark;
-} forced_row;
-
 // With both stops at 0 ODE gives the row of the coordinate at any value, without the motor or
-// forces. Its bias, with an ERP of 1, is the value of the coordinate; its CFM marks the row.
-static void force_row(forced_row *h, const coordinate *c, dJointID joint, int which)
+// forces. Its bias, with an ERP of 1, is the value of the coordinate. Two stops in one place are an
+// equation: ODE gives its row.
+static int force_rows(marked *forced, dJointID joint)
 {
-    *h = (forced_row){.of = c,
-                      .stop = {c->param(joint, c->low), c->param(joint, c->high)},
-                      .erp = c->param(joint, beside(c, dParamStopERP)),
-                      .compliance = c->param(joint, beside(c, dParamStopCFM)),
-                      .mark = 1e-90 * (which + 1)};
-    c->set(joint, c->low, 0);
-    c->set(joint, c->high, 0);
-    c->set(joint, beside(c, dParamStopERP), 1);
-    c->set(joint, beside(c, dParamStopCFM), h->mark);
-}
-
-static void restore_stops(const forced_row *h, dJointID joint)
-{
-    h->of->set(joint, h->of->low, h->stop[0]);
-    h->of->set(joint, h->of->high, h->stop[1]);
-    h->of->set(joint, beside(h->of, dParamStopERP), h->erp);
-    h->of->set(joint, beside(h->of, dParamStopCFM), h->compliance);
-}
-
-// Makes the row that of the motor, and sets the stops. Returns their number.
-static int set_stops(const forced_row *h, dJointID joint, sprag_row *row, double step,
-                     sprag_stop *stop)
-{
-    const coordinate *c = h->of;
-    double place = -row->bias * step, limit[2], force = c->param(joint, beside(c, dParamFMax));
-    int stops = 0;
-    stops_of(c, joint, limit);
-    row->bias = c->param(joint, beside(c, dParamVel));
-    row->compliance = c->param(joint, beside(c, dParamCFM));
-    row->lo = -force;
-    row->hi = force;
-    for (int side = 0; side < 2; side++) {
-        if (isfinite(limit[side])) {
-            double sign = side ? -1 : 1;
-            stop[stops++] = (sprag_stop){.sign = sign,
-                                         .inside = sign * (place - limit[side]),
-                                         .erp = h->erp,
-                                         .compliance = h->compliance,
-                                         .bounce = c->param(joint, beside(c, dParamBounce)),
-                                         .fudge = c->param(joint, beside(c, dParamFudgeFactor))};
-        }
-    }
-    return stops;
-}
-
-// Two stops in one place are an equation: ODE gives its row.
-static int force_rows(forced_row *forced, dJointID joint)
-{
+    const coordinate *of;
     int count = 0;
-    for (int i = 0; i < COORDINATES; i++) {
-        const coordinate *c = &coordinates[i];
-        double stop[2];
-        if (c->type == (int)dJointGetType(joint) && stops_of(c, joint, stop) && stop[0] < stop[1]) {
-            force_row(&forced[count], c, joint, count);
-            count++;
+    double stop[2];
+    for (int i = 0, all = coordinates_of(joint, &of); i < all; i++) {
+        if (stops_of(&of[i], joint, stop) && stop[0] < stop[1]) {
+            mark_row(&forced[count++], &of[i], joint, i);
+            of[i].set(joint, of[i].low, 0);
+            of[i].set(joint, of[i].high, 0);
+            of[i].set(joint, beside(&of[i], dParamStopERP), 1);
         }
     }
     return count;
+}
+
+// Makes the row that of the motor, and adds the stops.
+static void add_stops(const marked *m, dJointID joint, sprag_row *to, int row, double step,
+                      sprag_stop *stop, int *stops)
+{
+    const coordinate *c = m->of;
+    const double place = -to[row].bias * step, force = c->param(joint, beside(c, dParamFMax));
+    double limit[2];
+    stops_of(c, joint, limit);
+    to[row].bias = c->param(joint, beside(c, dParamVel));
+    to[row].compliance = c->param(joint, beside(c, dParamCFM));
+    to[row].lo = -force;
+    to[row].hi = force;
+    for (int side = 0; side < 2; side++) {
+        if (isfinite(limit[side])) {
+            const double sign = side ? -1 : 1;
+            stop[(*stops)++] = (sprag_stop){.row = row,
+                                            .sign = sign,
+                                            .inside = sign * (place - limit[side]),
+                                            .erp = m->erp,
+                                            .compliance = m->compliance,
+                                            .bounce = m->bounce,
+                                            .fudge = c->param(joint, beside(c, dParamFudgeFactor))};
+        }
+    }
 }
 
 // A transmission counts its turns and aborts the program if it is bent too far. The angles of an
@@ -338,28 +340,20 @@ int sprag_ode_pull_coordinates(sprag_row *to, sprag_stop *stop, int *stops, dJoi
                                dWorldID world, dReal step, const ode_index *index,
                                const ode_warm_start *memory)
 {
-    forced_row forced[ODE_MOST_COORDINATES];
+    marked forced[ODE_MOST_COORDINATES];
+    int row[ODE_MOST_COORDINATES];
+    bool found = true;
     *stops = 0;
     if (is_for_whole_steps(joint)) {
         return -1;
     }
-    int coordinate_count = force_rows(forced, joint), found = 0;
-    int rows = sprag_ode_count_rows(joint).rows;
-    rows = sprag_ode_pull_rows(to, joint, rows, world, step, index, memory, NULL);
-    for (int i = 0; i < coordinate_count; i++) {
-        restore_stops(&forced[i], joint);
-    }
-    for (int k = 0; k < rows; k++) {
-        for (int i = 0; i < coordinate_count; i++) {
-            if (to[k].compliance == forced[i].mark) {
-                int more = set_stops(&forced[i], joint, &to[k], step, stop + *stops);
-                for (int end = *stops + more; *stops < end; ++*stops) {
-                    stop[*stops].row = k;
-                }
-                found++;
-                break;
-            }
+    const int count = force_rows(forced, joint);
+    const int rows = pull_marked(to, forced, count, joint, world, step, index, memory, row);
+    for (int i = 0; i < count && found; i++) { // in the order of their rows
+        found = row[i] < rows;
+        if (found) {
+            add_stops(&forced[i], joint, to, row[i], step, stop, stops);
         }
     }
-    return found == coordinate_count ? rows : -1;
+    return found ? rows : -1;
 }

@@ -66,14 +66,15 @@ static bool set_cross(sprag_row_law *law, const sprag_row *row, int rows, int ca
     return true;
 }
 
-static bool set_hinge(sprag_row_law *law, const sprag_row *row, int rows)
+// A point, and turns behind it: all of them, or those across axes of body 0.
+static bool set_held(sprag_row_law *law, const sprag_row *row, int rows, int least, int most)
 {
-    if (rows < 5) {
+    if (rows < least || rows > most) {
         return false;
     }
     set_points(law, row, -1);
     for (int k = 3; k < rows; k++) {
-        law[k] = turn_about(row[k].jacobian[0] + 3);
+        law[k] = least == 6 ? fixed_turn : turn_about(row[k].jacobian[0] + 3);
     }
     return true;
 }
@@ -86,18 +87,6 @@ static bool set_slider(sprag_row_law *law, int rows)
     return rows >= 5;
 }
 
-static bool set_fixed(sprag_row_law *law, const sprag_row *row, int rows)
-{
-    if (rows != 6) {
-        return false;
-    }
-    set_points(law, row, -1);
-    for (int k = 3; k < rows; k++) {
-        law[k] = fixed_turn;
-    }
-    return true;
-}
-
 bool sprag_ode_row_laws(sprag_row_law *law, const sprag_row *row, int rows, dJointID joint)
 {
     dReal axis[2][4] = {{0}};
@@ -106,16 +95,13 @@ bool sprag_ode_row_laws(sprag_row_law *law, const sprag_row *row, int rows, dJoi
     sprag_ode_joint_bodies(joint, body, &reversed);
     switch ((int)dJointGetType(joint)) {
     case dJointTypeBall:
-        if (rows == 3) {
-            set_points(law, row, -1);
-        }
-        return rows == 3;
+        return set_held(law, row, rows, 3, 3);
     case dJointTypeHinge:
-        return set_hinge(law, row, rows);
+        return set_held(law, row, rows, 5, 6);
     case dJointTypeSlider:
         return set_slider(law, rows);
     case dJointTypeFixed:
-        return set_fixed(law, row, rows);
+        return set_held(law, row, rows, 6, 6);
     case dJointTypeUniversal:
         dJointGetUniversalAxis1(joint, axis[reversed]);
         dJointGetUniversalAxis2(joint, axis[!reversed]);

@@ -264,19 +264,18 @@ static void find_slider_point(const rows_of_joint *r, double from[2][3])
     add_scaled(from[1], -r->k, centres, 3);
 }
 
-static void set_slider(const rows_of_joint *r)
+// A row by the way of that point. k: of the row, share: of r->k.
+static void set_slider_row(const rows_of_joint *r, int i, double k, double share)
 {
+    const double *d = direction_of(r, i);
     double from[2][3], by[2][3];
     find_slider_point(r, from);
-    for (int i = 3; i < 5; i++) {
-        const double *d = direction_of(r, i);
-        cross3(d, from[0], by[0]);
-        cross3(from[1], d, by[1]);
-        for (int side = 0; side < 2; side++) {
-            double *to = r->slopes[i][side].bias;
-            memcpy(to + TURN, by[side], sizeof by[side]);
-            add_scaled(to, side ? r->k : -r->k, d, 3);
-        }
+    cross3(d, from[0], by[0]);
+    cross3(from[1], d, by[1]);
+    for (int side = 0; side < 2; side++) {
+        double *to = r->slopes[i][side].bias;
+        add_scaled(to + TURN, share, by[side], 3);
+        add_scaled(to, side ? k : -k, d, 3);
     }
 }
 
@@ -300,28 +299,17 @@ static void set_hinge2(const rows_of_joint *r, double own)
 
 // ---- stops
 
-static dReal parameter_of(const rows_of_joint *r, int parameter)
+static bool is_locked(dJointID joint)
 {
-    switch ((int)dJointGetType(r->joint)) {
-    case dJointTypeHinge:
-        return dJointGetHingeParam(r->joint, sprag_ode_parameter(parameter));
-    case dJointTypeHinge2:
-        return dJointGetHinge2Param(r->joint, sprag_ode_parameter(parameter));
-    default:
-        return dJointGetSliderParam(r->joint, sprag_ode_parameter(parameter));
-    }
-}
-
-static bool is_locked(const rows_of_joint *r)
-{
-    return parameter_of(r, dParamLoStop) == parameter_of(r, dParamHiStop);
+    return sprag_ode_limit_parameter(joint, dParamLoStop) ==
+           sprag_ode_limit_parameter(joint, dParamHiStop);
 }
 
 // Neither bounces, which depends on the velocity, nor has a motor, which pushes the bodies.
-static bool is_plain_stop(const rows_of_joint *r)
+static bool is_plain_stop(dJointID joint)
 {
-    return is_locked(r) ||
-           (!(parameter_of(r, dParamBounce) > 0) && !(parameter_of(r, dParamFMax) > 0));
+    return is_locked(joint) || (!(sprag_ode_limit_parameter(joint, dParamBounce) > 0) &&
+                                !(sprag_ode_limit_parameter(joint, dParamFMax) > 0));
 }
 
 // A row about the first axis, by the turn of body 0 less that of body 1 along g.
@@ -329,20 +317,6 @@ static void set_turned_stop(const rows_of_joint *r, int i, double k, const doubl
 {
     for (int side = 0; side < 2; side++) {
         add_scaled(r->slopes[i][side].bias + TURN, side ? k : -k, g, 3);
-    }
-}
-
-static void set_slider_stop(const rows_of_joint *r, int i, double k)
-{
-    const double *d = direction_of(r, i);
-    double from[2][3], by[2][3];
-    find_slider_point(r, from);
-    cross3(d, from[0], by[0]);
-    cross3(from[1], d, by[1]);
-    for (int side = 0; side < 2; side++) {
-        double *to = r->slopes[i][side].bias;
-        add_scaled(to + TURN, k / r->k, by[side], 3);
-        add_scaled(to, side ? k : -k, d, 3);
     }
 }
 
@@ -391,7 +365,7 @@ static void set_stop(const rows_of_joint *r, int i, double k)
         set_turned_stop(r, i, k, g);
         return;
     case dJointTypeSlider:
-        set_slider_stop(r, i, k);
+        set_slider_row(r, i, k, k / r->k);
     }
 }
 
@@ -422,7 +396,8 @@ static int set_biases(const rows_of_joint *r, double step)
         return 4;
     case dJointTypeSlider:
         set_orientation(r, 0);
-        set_slider(r);
+        set_slider_row(r, 3, r->k, 1);
+        set_slider_row(r, 4, r->k, 1);
         return 5;
     default:
         return 0;
@@ -437,13 +412,13 @@ static bool set_bias(const rows_of_joint *r, int i, double step)
                        ((type == dJointTypeHinge || type == dJointTypeSlider) && r->k > 0);
     const bool drives = r->row[i].lo < 0 && r->row[i].hi > 0;
     const bool second = r->law[i].carrier == 1; // axis of a hinge2, without stops
-    if (drives && (isfinite(r->row[i].hi) || (known && (second || !is_locked(r))))) {
+    if (drives && (isfinite(r->row[i].hi) || (known && (second || !is_locked(r->joint))))) {
         return true;
     }
     if (known) {
         set_stop(r, i, sprag_ode_stop_erp(r->joint) / step);
     }
-    return known && is_plain_stop(r);
+    return known && is_plain_stop(r->joint);
 }
 
 // ODE chooses the axes p and q of a hinge's plane anew, so that p is across x or z: beside its turn
