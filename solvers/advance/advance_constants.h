@@ -95,12 +95,6 @@ static const double advance_straight = 1e-6;
 // Smaller: fewer sub-steps; cylinders that rock are held up by the side that they leave.
 static const double advance_rim_slack = 1e-7, advance_rim_ahead = 0.9;
 
-// ---- flight (flight.c)
-
-// rad within the sub-step: a tumbling body that turns farther turns about its angular velocity in
-// the middle. Below half a turn, so that the turn has one axis.
-static const double advance_farthest_turn = 2.5;
-
 // ---- swings (loads.c)
 
 // rad within the sub-step, of the rate at which joints under load turn a body. At 2 chains gain

@@ -25,10 +25,10 @@ typedef struct advance_problem { // in the scratch of the solve
 bool advance_take_problem(advance_run *run, int contacts, int rows, advance_problem *p);
 
 // Solves contacts within the work that is left; in a coarse plan by so many sweeps, unless 0.
-// warm: the solution's velocity on entry is a guess. memory: of such problems, NULL: none. false:
-// no solution.
-bool advance_solve_contacts(advance_run *run, const sprag_problem *problem, bool warm, int sweeps,
-                            sprag_memory *memory, sprag_solution *solution, sprag_stats *stats);
+// stats: of the problem of the sub-step, which has a memory, and a guess in the solution's velocity
+// if the attempt has one. NULL: of rates. false: no solution.
+bool advance_solve_contacts(advance_run *run, const sprag_problem *problem, int sweeps,
+                            sprag_solution *solution, sprag_stats *stats);
 
 // ---- contacts.c
 

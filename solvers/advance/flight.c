@@ -35,7 +35,7 @@ static void tumble(advance_run *run, const advance_problem *p, int i)
     const double *inverse = run->inverse[i];
     double end[3], kick[3], own[3], turn[4] = {1}, turned[3] = {0}, R[9];
     if (!mover->gyroscopic || !sprag_spin_tumbles(run->inertia[i], w, step) ||
-        norm3(w) * step > advance_farthest_turn) {
+        norm3(w) * step > sprag_spin_farthest_turn) {
         return;
     }
     mul33(inverse, mover->force + 3, kick);

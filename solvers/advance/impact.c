@@ -117,9 +117,7 @@ static bool set_round(impact *m)
 
 static bool solve(const impact *m, sprag_solution *solution)
 {
-    sprag_stats stats = {0};
-    return advance_solve_contacts(m->run, &m->round.problem, false, ADVANCE_SWEEPS, NULL, solution,
-                                  &stats);
+    return advance_solve_contacts(m->run, &m->round.problem, ADVANCE_SWEEPS, solution, NULL);
 }
 
 // J, a' M b of all bodies that have a mass.

@@ -133,7 +133,6 @@ static void find_kick(advance_run *run, double step, const bool *hangs)
 {
     const sprag_scratch before = *run->solving;
     advance_problem r;
-    sprag_stats stats = {0};
     if (!advance_take_rates(run, 0, &r)) {
         return;
     }
@@ -163,8 +162,7 @@ static void find_kick(advance_run *run, double step, const bool *hangs)
         }
     }
     scale_forces(run, &r);
-    const bool solved =
-        advance_solve_contacts(run, &r.problem, false, ADVANCE_SWEEPS, NULL, &r.solution, &stats);
+    const bool solved = advance_solve_contacts(run, &r.problem, ADVANCE_SWEEPS, &r.solution, NULL);
     for (int i = 0; i < r.problem.bodies && solved; i++) {
         if (hangs[run->assembly[i]]) {
             add_scaled(run->middles.kick[i], 1, r.solution.velocity[i], 6);

@@ -76,14 +76,12 @@ static double energy_speed(const advance_run *run, int body, const double v[6])
 // share.
 static bool solve_changes(advance_run *run, advance_problem *r, int sweeps, double farthest)
 {
-    sprag_stats stats = {0};
     const int bodies = run->frame->bodies, *assembly = run->assembly;
     double *share = SPRAG_TAKE_RAW(run->solving, bodies, double);
     if (!advance_has_memory(run)) {
         return false;
     }
-    const bool solved =
-        advance_solve_contacts(run, &r->problem, false, sweeps, NULL, &r->solution, &stats);
+    const bool solved = advance_solve_contacts(run, &r->problem, sweeps, &r->solution, NULL);
     for (int i = 0; i < bodies; i++) {
         share[i] = solved;
     }

@@ -45,26 +45,25 @@ static bool take_problem(advance_run *run, advance_problem *p)
     return taken;
 }
 
-bool advance_solve_contacts(advance_run *run, const sprag_problem *problem, bool warm, int sweeps,
-                            sprag_memory *memory, sprag_solution *solution, sprag_stats *stats)
+bool advance_solve_contacts(advance_run *run, const sprag_problem *problem, int sweeps,
+                            sprag_solution *solution, sprag_stats *stats)
 {
     bool coarse = advance_event_work_is_spent(run) && sweeps > 0;
     const double given = run->work_left - (coarse || sweeps == 0 ? 0 : advance_reserved_work(run));
     double left = given;
     sprag_stribeck_options options = run->options->solver;
-    options.warm = warm;
+    options.warm = stats && run->attempt.has_guess;
     options.work_left = &left;
-    options.memory = memory;
+    options.memory = stats ? &run->frame->memory : NULL;
     if (coarse) {
         options.exact = false;
         options.sweeps = sweeps;
     }
-    if (coarse && run->settling && memory) { // changes of the motion have no friction
+    if (coarse && run->settling && stats) { // changes of the motion have no friction
         options.settled_work = advance_settled_work;
     }
-    const sprag_scratch before = *run->solving;
-    sprag_result result = sprag_stribeck_solve(problem, &options, run->solving, solution, stats);
-    sprag_scratch_release(run->solving, &before);
+    const sprag_result result =
+        sprag_stribeck_solve(problem, &options, run->solving, solution, stats);
     advance_spend(run, given - left);
     run->result = result == SPRAG_NO_MEMORY ? result : run->result;
     return result == SPRAG_OK;
@@ -197,8 +196,7 @@ static bool solve_once(advance_run *run, advance_problem *p, sprag_stats *stats)
                (size_t)run->frame->bodies * sizeof *run->attempt.velocity);
     }
     run->stats->solves++;
-    return advance_solve_contacts(run, &p->problem, run->attempt.has_guess, ADVANCE_SWEEPS,
-                                  &run->frame->memory, &p->solution, stats);
+    return advance_solve_contacts(run, &p->problem, ADVANCE_SWEEPS, &p->solution, stats);
 }
 
 static bool solve_capped(advance_run *run, advance_problem *p)

@@ -5,6 +5,10 @@
 
 #include <stdbool.h>
 
+// rad within the step: a body that turns farther turns about its angular velocity. Below half a
+// turn, so that the turn has one axis.
+static const double sprag_spin_farthest_turn = 2.5;
+
 // rad/s; a body that turns no faster does not spin fast.
 double sprag_spin_least(double step);
 

@@ -12,16 +12,12 @@
 // friction alone has a torque about it, and their place does not turn with the wheel.
 static const double off_axis = 0.05;
 
-// rad within the step: a body that turns farther turns as others do. Below half a turn, so that the
-// turn has one axis.
-static const double farthest_turn = 2.5;
-
 static bool finds_axis(const sprag_mover *mover, const sprag_body *body, double step,
                        double frame_step, double axis[3])
 {
     const double *w = body->velocity + 3;
     return mover->gyroscopic && mover->mass > 0 && !mover->capped &&
-           norm3(w) * step < farthest_turn &&
+           norm3(w) * step < sprag_spin_farthest_turn &&
            sprag_spin_find(mover->inertia, mover->pose.rotation, w, frame_step, axis);
 }
 
