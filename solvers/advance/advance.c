@@ -86,7 +86,6 @@ static void set_pairs(advance_run *run)
         near->clear = -INFINITY;
         pair->overlapped = pair->began_deep = false;
         near->memory = pair->memory;
-        near->was_closed = near->memory->closed > 0;
         run->points.last_closed += near->memory->closed;
         memcpy(near->gap.normal, near->memory->normal, sizeof near->gap.normal);
         memset(pair->impulse, 0, sizeof pair->impulse);

@@ -44,7 +44,6 @@ typedef struct advance_near {
     bool closed;                      // the gap is small enough for a contact
     int points;                       // of contact
     bool slowed;                      // it has slowed its bodies down in this sub-step; by coarse.c
-    bool was_closed;                  // in the sub-step before; by substep.c
     bool rubs, has_rubbed;            // in an attempt's solve, where it may not always; likewise
     double normal_force, slide_force; // N, sums over the points, of these; by friction.c
     sprag_gap gap;                    // of the last query

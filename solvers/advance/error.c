@@ -11,27 +11,20 @@
 #include "advance_run.h"
 #include "linalg.h"
 
-// m/s, rad/s, of the motion, but for the push.
-static void velocity_of(const advance_run *run, int body, double v[6])
-{
-    memcpy(v, run->attempt.velocity[body], sizeof run->attempt.velocity[body]);
-    add_scaled(v, -1, run->attempt.lag[body], 6);
-}
-
-// m, of any point of a body at the end of a sub-step of this length.
+// m, of any point of a body at the end of a sub-step of this length. The push is the same in both
+// attempts.
 static double find_error(advance_run *run, double length)
 {
-    double(*half)[6] = run->control.half, v[6], most = 0;
+    double(*half)[6] = run->control.half, most = 0;
     advance_begin_attempt(run, 0.5 * length);
     advance_solve(run, 0.5 * length);
     for (int i = 0; i < run->frame->bodies; i++) {
-        velocity_of(run, i, half[i]);
+        memcpy(half[i], run->attempt.motion[i].velocity, sizeof half[i]);
     }
     advance_begin_attempt(run, length);
     advance_solve(run, length);
     for (int i = 0; i < run->frame->bodies; i++) {
-        velocity_of(run, i, v);
-        add_scaled(half[i], -1, v, 6);
+        add_scaled(half[i], -1, run->attempt.motion[i].velocity, 6);
         most = run->attempt.flies[i] ? most : fmax(most, norm3(half[i]));
     }
     for (int i = 0; i < run->frame->colliders; i++) {

@@ -49,9 +49,9 @@ static void compare_pair(advance_run *run, int first, int end, int *at)
     for (int i = first; i < end; i++) {
         const advance_near *near = &run->near[i];
         is |= near->closed;
-        was |= near->was_closed;
+        was |= near->memory->closed > 0;
         slipped |= near->memory->slips;
-        lost = near->was_closed ? i : lost;
+        lost = near->memory->closed ? i : lost;
     }
     for (; *at < run->points.closed && run->points.point[*at].pair < end; ++*at) {
         const advance_point *point = &run->points.point[*at];

@@ -258,7 +258,7 @@ static void scan_pair(advance_run *run, int pair, double reach)
     const double gained = run->acceleration * run->floor; // m/s, in the shortest sub-step
     const double closes = fmax(touching, closing(run, pair, run->floor) + gained * run->floor);
     const double apart = sprag_gap_along(near->shape, near->pose, near->gap.normal);
-    if (apart > closes + band && !near->was_closed) { // along the last normal
+    if (apart > closes + band && !near->memory->closed) { // along the last normal
         near->clear = fmax(near->clear, apart);
         return;
     }
@@ -437,7 +437,6 @@ void advance_move_pairs(advance_run *run, double t)
     for (int i = 0; i < run->frame->pairs; i++) {
         advance_near *near = &run->near[i];
         near->clear -= closing(run, i, t);
-        near->was_closed = near->closed;
         run->frame->pair[i].gap = fmax(near->clear, run->frame->pair[i].overlapped ? -INFINITY : 0);
     }
 }
