@@ -294,6 +294,23 @@ static size_t find_moved_callback(dBodyID body)
     return found;
 }
 
+// The offset of the axis of a hinge in the world, in bytes; 0: unknown, or of unit length.
+static size_t find_axis(const trial *t)
+{
+    enum { HINGE = 1 };
+    static const dReal axis[] = {2, 3, 6};
+    int type;
+    dJointID hinge = sprag_real_create_joint(HINGE, t->world, &type);
+    dJointAttach(hinge, t->body[0], NULL);
+    dJointSetHingeAxis(hinge, axis[0], axis[1], axis[2]);
+    size_t size = size_of_joint(hinge), at = size > sizeof axis ? size - sizeof axis : 0;
+    for (at -= at % sizeof *axis; at > 0 && memcmp(sprag_ode_at(hinge, at), axis, sizeof axis) != 0;
+         at -= sizeof *axis) {
+    }
+    sprag_ode_joint_destroy(hinge);
+    return at;
+}
+
 // Does dWorldQuickStep draw random numbers for its first iteration?
 static bool shuffles_first(dWorldID world)
 {
@@ -350,6 +367,7 @@ static const char *check_layout(const ode_family *family)
     if (!wrong) {
         layout.world_head = world_head_is_laid_out(t.world);
         layout.moved_callback = find_moved_callback(t.body[0]);
+        layout.axis = find_axis(&t);
         layout.shuffles_first = shuffles_first(t.world);
         sprag_ode_set_layout(&layout);
         sprag_ode_check_body_list(t.body[0], t.body[1]);

@@ -113,6 +113,12 @@ int sprag_ode_parameter(int parameter)
                                                                         : parameter;
 }
 
+const dReal *sprag_ode_axis_in_world(dJointID hinge)
+{
+    const size_t at = sprag_ode_layout()->axis;
+    return at ? sprag_ode_at(hinge, at) : NULL;
+}
+
 typedef void count_rows_fn(dJointID, ode_row_count *);
 
 void *sprag_ode_virtual_function(dJointID joint, int slot_number)

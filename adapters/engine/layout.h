@@ -40,6 +40,7 @@ typedef struct ode_layout {
     size_t body[2], feedback;        // bytes, in dxJoint; its dJointFeedback
     const void *contact_functions;   // the virtual functions of dxJointContact
     size_t moved_callback;           // bytes, in dxBody; 0: unknown
+    size_t axis;                     // bytes, in dxJointHinge, of sprag_ode_axis_in_world
     bool world_head;                 // is ode_world_head the head of dxWorld?
     bool shuffles_first; // does dWorldQuickStep shuffle rows before its first iteration?
 } ode_layout;

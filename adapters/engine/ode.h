@@ -227,6 +227,10 @@ dReal sprag_ode_stop_erp(dJointID joint);
 // The number of a parameter of joints, of those from dParamLoStop to dParamERP, in the running ODE.
 int sprag_ode_parameter(int parameter);
 
+// The axis of a hinge of a body and the world, there, as the program gave it: of any length. Errors
+// of the axes are in proportion to it. NULL: ODE's layout is unknown.
+const dReal *sprag_ode_axis_in_world(dJointID hinge);
+
 // The anchors (m) of a joint that holds a distance (DBall, DHinge), of the bodies in the order of
 // sprag_ode_joint_bodies. false: it is none.
 bool sprag_ode_distance_anchors(dJointID joint, dVector3 anchor[2]);

@@ -218,13 +218,17 @@ static void find_plane(const rows_of_joint *r, double axis[3], double error[3])
     add_scaled(error, r->row[4].bias, q, 3);
 }
 
-// k times the axes of a hinge.
+// k times the axes of a hinge. One in the world is as long as the program has given it.
 static void find_axes(const rows_of_joint *r, double axis[2][3], double error[3])
 {
     double direction[3];
     find_plane(r, direction, error);
-    cross3(error, direction, axis[1]);
-    add_scaled(axis[1], sqrt(fmax(0, r->k * r->k - dot3(error, error))), direction, 3);
+    if (r->two) {
+        cross3(error, direction, axis[1]);
+        add_scaled(axis[1], sqrt(fmax(0, r->k * r->k - dot3(error, error))), direction, 3);
+    } else {
+        scale3(r->k, sprag_ode_axis_in_world(r->joint), axis[1]);
+    }
     memset(axis[0], 0, sizeof axis[0]);
     add_scaled(axis[0], r->k, direction, 3);
 }
@@ -249,16 +253,21 @@ static void set_axes(const rows_of_joint *r)
     }
 }
 
+// ODE tells the coordinate of a joint the other way round if the program has attached it so.
+static int sign_of(const rows_of_joint *r)
+{
+    dBodyID body[2];
+    bool reversed;
+    sprag_ode_joint_bodies(r->joint, body, &reversed);
+    return reversed ? -1 : 1;
+}
+
 // k times the way from centre 0 to the point that is on the axis, and from centre 1.
 static void find_slider_point(const rows_of_joint *r, double from[2][3])
 {
     double axis[3], centres[3];
-    dBodyID body[2];
-    bool reversed;
-    sprag_ode_joint_bodies(r->joint, body, &reversed);
-    const double along = dJointGetSliderPosition(r->joint);
     find_plane(r, axis, from[0]);
-    add_scaled(from[0], r->k * (reversed ? along : -along), axis, 3);
+    add_scaled(from[0], -r->k * sign_of(r) * dJointGetSliderPosition(r->joint), axis, 3);
     find_centres(r, centres);
     memcpy(from[1], from[0], sizeof from[1]);
     add_scaled(from[1], -r->k, centres, 3);
@@ -330,20 +339,22 @@ static const double LEAST_TURN = 1e-6;
 // a0.
 static void find_turn_of_hinge(const rows_of_joint *r, double g[3])
 {
-    const double turn = -dJointGetHingeAngle(r->joint), square = r->k * r->k;
+    const double turn = -sign_of(r) * dJointGetHingeAngle(r->joint);
     double axis[2][3], error[3], n[3], part[3], c0, c1, s1;
     find_axes(r, axis, error);
+    normalise3(axis[0]);
+    normalise3(axis[1]);
     cross3(axis[0], axis[1], n);
     cross3(n, axis[0], part);
-    c0 = sqrt(0.5 + 0.5 * dot3(axis[0], axis[1]) / square);
+    c0 = sqrt(0.5 + 0.5 * dot3(axis[0], axis[1]));
     c1 = fmin(1, cos(turn / 2) / c0);
     s1 = copysign(sqrt(1 - c1 * c1), turn);
-    add_scaled(g, c0 * s1 / r->k, axis[0], 3);
-    add_scaled(g, c1 / (2 * c0 * square), n, 3);
-    add_scaled(g, s1 / (2 * c0 * square * r->k), part, 3);
+    add_scaled(g, c0 * s1, axis[0], 3);
+    add_scaled(g, c1 / (2 * c0), n, 3);
+    add_scaled(g, s1 / (2 * c0), part, 3);
     const double length = norm3(g);
     for (int k = 0; k < 3; k++) {
-        g[k] = fabs(turn) > LEAST_TURN ? g[k] / copysign(length, turn) : axis[0][k] / r->k;
+        g[k] = fabs(turn) > LEAST_TURN ? g[k] / copysign(length, turn) : axis[0][k];
     }
 }
 
@@ -369,8 +380,7 @@ static void set_stop(const rows_of_joint *r, int i, double k)
     }
 }
 
-// The rows that hold the bodies together; returns their number. 0: not known. The axis of a hinge
-// in the world, which the error is in proportion to, is as long as the program has given it.
+// The rows that hold the bodies together; returns their number. 0: not known.
 static int set_biases(const rows_of_joint *r, double step)
 {
     const double own = sprag_ode_own_erp(r->joint) / step;
@@ -383,9 +393,12 @@ static int set_biases(const rows_of_joint *r, double step)
         set_orientation(r, 3);
         return 6;
     case dJointTypeHinge:
+        if (!r->two && !sprag_ode_axis_in_world(r->joint)) {
+            return 0;
+        }
         set_points(r, r->k);
         set_axes(r);
-        return r->two ? 5 : 0;
+        return 5;
     case dJointTypeHinge2:
         set_hinge2(r,
                    dJointGetHinge2Param(r->joint, sprag_ode_parameter(dParamSuspensionERP)) / step);
