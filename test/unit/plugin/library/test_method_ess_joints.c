@@ -708,22 +708,72 @@ START_TEST(long_chain_keeps_its_energy)
 }
 END_TEST
 
+// Planks along an arc between two ends.
+static void hang_bridge(yielding *y, int planks, double half_angle)
+{
+    const double plank = 0.2; // m
+    double x = 0, z = 0, angle = 0;
+    dMass mass;
+    dMatrix3 R;
+    for (int i = 0; i <= planks; i++, x += plank * cos(angle), z += plank * sin(angle)) {
+        angle = half_angle * ((2 * i + 1.0) / planks - 1);
+        dMassSetBoxTotal(&mass, 1, plank, 0.8, 0.04);
+        dRFromAxisAndAngle(R, 0, 1, 0, -angle);
+        if (i < planks) {
+            dBodySetRotation(yielding_body(y, &mass, NULL, x + plank / 2 * cos(angle), 0,
+                                           z + plank / 2 * sin(angle)),
+                             R);
+        }
+        dJointID hinge = dJointCreateHinge(y->world, 0);
+        dJointAttach(hinge, y->body[i < planks ? i : i - 1],
+                     i > 0 && i < planks ? y->body[i - 1] : NULL);
+        dJointSetHingeAnchor(hinge, x, 0, z);
+        dJointSetHingeAxis(hinge, 0, 1, 0);
+    }
+}
+
+// A bridge, and a load of ten planks that falls in: many of its swings are within a step.
+START_TEST(bridge_swings_within_long_steps)
+{
+    enum { PLANKS = 50 };
+    static const double steps[] = {0.1, 0.34};
+    yielding *y = yielding_open(ESS, (material){.bounce = -1}, steps[_i]);
+    dMass mass;
+    hang_bridge(y, PLANKS, 0.55298);
+    const dReal *middle = dBodyGetPosition(y->body[PLANKS / 2]);
+    dMassSetSphereTotal(&mass, 10, 0.2);
+    dBodyID load = yielding_body(y, &mass, NULL, middle[0], 0, middle[2]);
+    dJointID joint = dJointCreateBall(y->world, 0);
+    dJointAttach(joint, load, y->body[PLANKS / 2]);
+    dJointSetBallAnchor(joint, middle[0], 0, middle[2]);
+    const double first = yielding_energy(y);
+    for (int k = 0; k * y->step < 10; k++) {
+        yielding_step(y);
+        ck_assert_double_lt(fabs(yielding_energy(y) - first), 0.02); // J, of 15 that it falls by
+        ck_assert_double_lt(joint_gap(joint), 1e-6);
+    }
+    ck_assert_int_eq(stats_of(y).ess_declined, 0);
+    yielding_close(y);
+}
+END_TEST
+
 static Suite *ess_suite(void)
 {
     Suite *suite = suite_create("method_ess_joints");
     ADD_TESTS(suite, "left", {jointed_body_rests_on_a_floor, 1});
-    ADD_TESTS(
-        suite, "joints", {motors_are_bounded, 4}, {joints_move_at_their_mean_rate, 2},
-        {motor_reaches_its_speed_at_the_end, 4}, {motor_with_infinite_speed_is_a_force, 4},
-        {motor_pulls_after_a_bounce, 1}, {motor_loses_the_way_of_its_full_force, 8},
-        {greatest_angular_speed_is_kept, 2}, {joints_remove_velocities_in_one_step, 1},
-        {motor_rests_on_its_stop, 8}, {stops_bounce_as_asked_for, 12},
-        {a_stop_wins_no_energy_at_the_start, 40}, {stops_bounce_often, 4}, {stop_comes_to_rest, 4},
-        {joints_far_apart_return, 4}, {violated_stops_return_as_in_stock, 20},
-        {yielding_joints_return_as_in_stock, 2}, {springs_at_long_levers_yield, 4},
-        {parallelogram_passes_its_dead_points, 9}, {stops_that_take_turns_come_to_rest, 1},
-        {unbounded_motor_stops, 4}, {coupled_motors_are_bounded, 2},
-        {stops_without_events_are_left_to_the_implicit_step, 3}, {long_chain_keeps_its_energy, 1});
+    ADD_TESTS(suite, "joints", {motors_are_bounded, 4}, {joints_move_at_their_mean_rate, 2},
+              {motor_reaches_its_speed_at_the_end, 4}, {motor_with_infinite_speed_is_a_force, 4},
+              {motor_pulls_after_a_bounce, 1}, {motor_loses_the_way_of_its_full_force, 8},
+              {greatest_angular_speed_is_kept, 2}, {joints_remove_velocities_in_one_step, 1},
+              {motor_rests_on_its_stop, 8}, {stops_bounce_as_asked_for, 12},
+              {a_stop_wins_no_energy_at_the_start, 40}, {stops_bounce_often, 4},
+              {stop_comes_to_rest, 4}, {joints_far_apart_return, 4},
+              {violated_stops_return_as_in_stock, 20}, {yielding_joints_return_as_in_stock, 2},
+              {springs_at_long_levers_yield, 4}, {parallelogram_passes_its_dead_points, 9},
+              {stops_that_take_turns_come_to_rest, 1}, {unbounded_motor_stops, 4},
+              {coupled_motors_are_bounded, 2},
+              {stops_without_events_are_left_to_the_implicit_step, 3},
+              {long_chain_keeps_its_energy, 1}, {bridge_swings_within_long_steps, 2});
     return suite;
 }
 
