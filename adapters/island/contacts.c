@@ -191,16 +191,19 @@ static double closing_after(const ode_problem *pulled, int i)
                       sizeof *pulled->solution.velocity);
 }
 
-// J, that the normal force of a contact has taken. Those that are spent have changed the velocities
-// from which the solution starts.
+double sprag_ode_taken_by_force(const ode_problem *pulled, int i, double force)
+{
+    return pulled->problem.step * force *
+           (sprag_ode_closing_before(pulled, i) + closing_after(pulled, i)) / 2;
+}
+
+// J, that the normal force of a contact has taken.
 static double taken_by(const ode_problem *pulled, int i)
 {
-    const double start = sprag_ode_closing_before(pulled, i), end = closing_after(pulled, i);
     const double force = pulled->solution.contact_force[i][0];
-    const double spent = pulled->spent ? pulled->spent[i][0] : 0;
-    const double *unspent = spent > 0 ? pulled->unspent->velocity : pulled->body->velocity;
-    const double first = closing_of(&pulled->contact[i], unspent, sizeof *pulled->unspent);
-    return pulled->problem.step * (spent * (first + start) + (force - spent) * (start + end)) / 2;
+    return pulled->spent ? pulled->spent_work[i] +
+                               sprag_ode_taken_by_force(pulled, i, force - pulled->spent[i][0])
+                         : sprag_ode_taken_by_force(pulled, i, force);
 }
 
 // A contact that has acted across its gap is one that the step has stopped.
@@ -217,7 +220,7 @@ double sprag_ode_share_of_stops(const ode_problem *pulled)
             const double work = taken_by(pulled, i);
             taken += fmax(0, work);
             left += work;
-        } else if (pulled->contact[i].rebounds) {
+        } else if (!(pulled->contact[i].stiffness > 0)) {
             won += fmax(0, -taken_by(pulled, i) - pulled->contact[i].returns);
         }
     }

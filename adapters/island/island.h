@@ -92,7 +92,7 @@ typedef struct ode_parts {
     sprag_body *body;
     sprag_contact *contact;
     double (*spent)[6];
-    double *spent_row;
+    double *spent_work, *spent_row;
 } ode_parts;
 
 // An island as a contact problem; all arrays are in scratch. sprag_ode_pull sets everything, except
@@ -141,13 +141,13 @@ typedef struct ode_problem {
     double erp;           // of the world
     sprag_solution first; // the solution before sprag_ode_solve_again, or sprag_ode_add_touches
     ode_parts before;     // of the problem before its forces were spent; body NULL: none were
-    const sprag_body *unspent; // the bodies before any were
-    double (*spent)[6];        // N, N m, of each contact: forces before those of the solution
-    double *spent_row;         // N, N m, of each row
-    double *rebound;           // m/s, that each body may gain in the next step
-    int rebounds;              // bodies of which that is not 0; 0: `rebound` is not set
-    double won, may_win;       // J, by that solution: more than that is taken back
-    double factor;             // of the shares of bodies and distances under load, in the next step
+    double (*spent)[6];   // N, N m, of each contact: forces before those of the solution
+    double *spent_work;   // J, of each contact: what their normal forces have taken
+    double *spent_row;    // N, N m, of each row
+    double *rebound;      // m/s, that each body may gain in the next step
+    int rebounds;         // bodies of which that is not 0; 0: `rebound` is not set
+    double won, may_win;  // J, by that solution: more than that is taken back
+    double factor;        // of the shares of bodies and distances under load, in the next step
     enum { ODE_FIRST, ODE_GROWN, ODE_WON } solve; // of the solution: why it is another
     // For statistics:
     int stock_rows;     // sum of rows_of
@@ -443,8 +443,11 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
 // m/s, at which contact i closes when the step starts.
 double sprag_ode_closing_before(const ode_problem *pulled, int i);
 
-// Stops take, too, what rebounds have won in the same step beyond what these may return: the share
-// of what stops have taken that is left for their own rebounds.
+// J, that a normal force (N) of contact i takes between the start of the step and the solution.
+double sprag_ode_taken_by_force(const ode_problem *pulled, int i, double force);
+
+// Stops take, too, what others have won in the same step, but for springs, beyond what rebounds may
+// return: the share of what stops have taken that is left for their own rebounds.
 double sprag_ode_share_of_stops(const ode_problem *pulled);
 
 // By a solution: what the rebounds of the next step may add to the velocities of bodies.

@@ -150,7 +150,8 @@ static void find_groups(const ode_problem *pulled, int contacts, member *body)
         join(pulled, pulled->row[i].body, body);
     }
     for (int i = 0; i < contacts; i++) {
-        if (pulled->solution.contact_force[i][0] > 0) {
+        const double *force = pulled->solution.contact_force[i];
+        if (dot6(force, force) > 0) {
             join(pulled, pulled->contact[i].body, body);
         }
     }
@@ -182,6 +183,7 @@ static void set_parts(ode_problem *pulled, const ode_parts *parts)
     pulled->problem.body = pulled->body = parts->body;
     pulled->problem.contact = pulled->contact = parts->contact;
     pulled->spent = parts->spent;
+    pulled->spent_work = parts->spent_work;
     pulled->spent_row = parts->spent_row;
 }
 
@@ -189,10 +191,12 @@ static void set_parts(ode_problem *pulled, const ode_parts *parts)
 static bool copy_problem(ode_problem *pulled, sprag_scratch *scratch)
 {
     const size_t contacts = (size_t)pulled->problem.contacts, rows = (size_t)pulled->problem.rows;
-    const ode_parts now = {pulled->body, pulled->contact, pulled->spent, pulled->spent_row};
+    const ode_parts now = {pulled->body, pulled->contact, pulled->spent, pulled->spent_work,
+                           pulled->spent_row};
     const ode_parts copy = {SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, sprag_body),
                             SPRAG_TAKE_RAW(scratch, pulled->room, sprag_contact),
                             SPRAG_TAKE(scratch, pulled->room, double[6]),
+                            SPRAG_TAKE(scratch, pulled->room, double),
                             SPRAG_TAKE(scratch, pulled->problem.rows + 1, double)};
     if (scratch->failed) {
         return false;
@@ -201,9 +205,8 @@ static bool copy_problem(ode_problem *pulled, sprag_scratch *scratch)
     memcpy(copy.contact, now.contact, contacts * sizeof *copy.contact);
     if (now.spent) {
         memcpy(copy.spent, now.spent, contacts * sizeof *copy.spent);
+        memcpy(copy.spent_work, now.spent_work, contacts * sizeof *copy.spent_work);
         memcpy(copy.spent_row, now.spent_row, rows * sizeof *copy.spent_row);
-    } else {
-        pulled->unspent = now.body;
     }
     pulled->before = now;
     set_parts(pulled, &copy);
@@ -225,7 +228,6 @@ static void spend(sprag_contact *contact, const double force[6], double step)
         *most = contact->slide.force[axis] ? fmax(0, *most - fabs(force[1 + axis])) : *most;
     }
     contact->recovery = fmax(0, fmin(contact->recovery, contact->bias));
-    contact->returns = 0;
     contact->guess[0] = 0, contact->guess[1] = 0, contact->guess[2] = 0;
 }
 
@@ -252,6 +254,7 @@ static bool spend_forces(ode_problem *pulled, int contacts, member *body, sprag_
         const double *force = pulled->first.contact_force[i];
         if (are_over(pulled, pulled->contact[i].body, body)) {
             add_scaled(pulled->spent[i], 1, force, 6);
+            pulled->spent_work[i] += sprag_ode_taken_by_force(pulled, i, force[0]);
             spend(&pulled->contact[i], force, pulled->problem.step);
         }
     }

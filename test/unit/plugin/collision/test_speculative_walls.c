@@ -173,6 +173,88 @@ START_TEST(marbles_stay_in_a_valley)
 }
 END_TEST
 
+// m/s, at most, by which velocities differ from those that the feedback of joints gives.
+static double step_off_momentum(scene *s, const dBodyID *body, int bodies, double h)
+{
+    enum { MOST = 2000 };
+    static dJointFeedback of[MOST];
+    double before[32][3], worst = 0;
+    int joints = 0;
+    dSpaceCollide(s->space, s, touch);
+    for (int i = 0; i < bodies; i++) {
+        memcpy(before[i], dBodyGetLinearVel(body[i]), sizeof before[i]);
+        for (int k = 0; k < dBodyGetNumJoints(body[i]); k++) {
+            dJointSetFeedback(dBodyGetJoint(body[i], k), &of[joints++]);
+            ck_assert_int_lt(joints, MOST);
+        }
+    }
+    ck_assert_int_eq(dWorldStep(s->world, h), 1);
+    for (int i = 0; i < bodies; i++) {
+        for (int k = 0; k < dBodyGetNumJoints(body[i]); k++) {
+            dJointID joint = dBodyGetJoint(body[i], k);
+            const dJointFeedback *f = dJointGetFeedback(joint);
+            const dReal *force = dJointGetBody(joint, 0) == body[i] ? f->f1 : f->f2;
+            for (int axis = 0; axis < 3; axis++) {
+                before[i][axis] += h * force[axis]; // the mass is 1 kg
+            }
+        }
+        for (int axis = 0; axis < 3; axis++) {
+            worst = fmax(worst, fabs(dBodyGetLinearVel(body[i])[axis] - before[i][axis]));
+        }
+    }
+    dJointGroupEmpty(s->contacts);
+    return worst;
+}
+
+static double random_share(unsigned *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state / 2147483648.0 - 1;
+}
+
+// Elastic balls cross a room of 60 cm in a step, bound by friction that needs no normal force, or
+// that is a force, or without.
+START_TEST(crowds_win_no_energy)
+{
+    enum { N = 12, WALLS = 6 };
+    static const double friction[] = {dInfinity, 5, 0};
+    static const double radius = 0.05, half = 0.3, speed = 30, h = 1 / 60.0;
+    for (unsigned k = 0; k < 8; k++) {
+        unsigned state = 8 * (unsigned)(_i / 3) + k;
+        scene s = open_scene(speculative, 0);
+        s.friction = friction[_i % 3];
+        s.force = s.friction == 5;
+        s.bounce = 1;
+        for (int i = 0; i < WALLS; i++) {
+            const double side = i < 3 ? 1 : -1;
+            dCreatePlane(s.space, side * (i % 3 == 0), side * (i % 3 == 1), side * (i % 3 == 2),
+                         -half);
+        }
+        dBodyID ball[N];
+        double start = 0;
+        for (int i = 0; i < N; i++) {
+            ball[i] = add_ball(&s, radius, 0.18 * (i % 3 - 1), 0.18 * (i / 3 % 3 - 1),
+                               0.18 * (i / 9 - 1));
+            const double v[] = {speed * random_share(&state), speed * random_share(&state),
+                                speed * random_share(&state)};
+            dBodySetLinearVel(ball[i], v[0], v[1], v[2]);
+            start += dCalcVectorLengthSquare3(v);
+        }
+        for (int i = 0; i < 100; i++) {
+            double now = 0;
+            ck_assert_double_lt(step_off_momentum(&s, ball, N, h), 1e-4 * speed);
+            for (int b = 0; b < N; b++) {
+                now +=
+                    dCalcVectorLengthSquare3(dBodyGetLinearVel(ball[b])) +
+                    0.4 * radius * radius * dCalcVectorLengthSquare3(dBodyGetAngularVel(ball[b]));
+            }
+            ck_assert_double_lt(now, 1.001 * start);
+        }
+        close_scene(&s);
+    }
+}
+END_TEST
+
 int main(void)
 {
     dInitODE2(0);
@@ -180,7 +262,7 @@ int main(void)
     TCase *tests =
         ADD_TESTS(suite, "walls", {balls_never_pass_a_wall, 1}, {marbles_never_pass_a_mesh, 4},
                   {marbles_stay_in_a_valley, 18}, {balls_on_the_ground_never_pass_a_wall, 6},
-                  {balls_between_walls_keep_their_energy, 9});
+                  {balls_between_walls_keep_their_energy, 9}, {crowds_win_no_energy, 15});
     tcase_set_timeout(tests, 300);
     return run_suite(suite);
 }
