@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "islands.h"
+#include "loads.h"
 #include "suite.h"
 
 static const ode_stiffness ahead = {.speculative = true};
@@ -100,19 +101,20 @@ static int add_touches(bool turned, bool alone, int contacts)
 }
 
 // Two bodies that move are asked about where the ways round of their farthest corners are an eighth
-// of the half of the least extent; one against the world always is.
+// of the half of the least extent, or where their contact is one aside; one against the world
+// always is.
 START_TEST(bodies_that_turn_are_asked_about)
 {
     const double far[2] = {sqrt(4.02), sqrt(0.75)};
     found = false;
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 32; i++) {
         const bool enough = i & 1, which = i & 2, turned = i & 4, alone = i & 8;
         open_bodies();
         turn[0] = turn[1] = 0;
-        is_aside = i & 1;
+        is_aside = i & 16;
         turn[which] = (enough ? 1.001 : 0.999) * 0.1 / 8 / step / far[which];
         ck_assert_int_eq(add_touches(turned, alone, 1), 0);
-        ck_assert_int_eq(asked, enough || alone);
+        ck_assert_int_eq(asked, enough || alone || is_aside);
         close_bodies();
     }
 }
@@ -132,10 +134,82 @@ START_TEST(pairs_get_one_contact)
 }
 END_TEST
 
+// A box on a motor rebounds from the world, and meets it again: it goes on from its velocities, and
+// the motor has what is left of its torque. The free velocity that it has without the inertia of a
+// load goes on, too.
+START_TEST(forces_before_a_touch_are_spent)
+{
+    enum { ROWS = 6, MOTOR = 5 };
+    static const double most = 8; // N m
+    double velocity[1][6] = {{1, 2, 3, 4, 5, 6}}, contact_force[4][6] = {{7, 2, 0}};
+    double row_force[ROWS], rate[ROWS] = {0};
+    ode_warm_start *memory = sprag_ode_warm_start_make();
+    ode_stiffened_four four = {.trace = {1}, .free = {{10}, {20}, {30}}};
+    dContact c = {.geom = {.normal = {0, 0, 1}, .depth = 0.01, .side1 = -1}};
+    pull p = {0};
+    open_bodies();
+    found = true;
+    is_aside = false;
+    c.geom.g1 = geom[0], c.geom.g2 = geom[1];
+    turn[0] = velocity[0][5];
+    dGeomSetBody(geom[1], 0);
+    dBodySetAngularVel(body[0], 0.1, 0.2, 0.3);
+    dJointAttach(dJointCreateContact(world, 0, &c), body[0], 0);
+    dJointID motor = dJointCreateHinge(world, 0);
+    dJointAttach(motor, body[0], 0);
+    dJointSetHingeParam(motor, dParamFMax, most);
+    ck_assert(sprag_ode_find_islands(world, step, &p.islands));
+    p.island = island_at(&p.islands, p.islands.bodies[0] != body[0]);
+    ck_assert_int_eq(sprag_ode_pull(&p.ode, world, &p.island, step, &ahead, memory, &p.scratch), 0);
+    ck_assert_int_eq(p.ode.problem.rows, ROWS);
+    for (int i = 0; i < ROWS; i++) {
+        row_force[i] = i;
+    }
+    p.ode.solution = (sprag_solution){velocity, contact_force, row_force, rate};
+    p.ode.contact[0].rebounds = true;
+    p.ode.stiffened_four = &four;
+    p.ode.stiffened_fours = 1;
+    const ode_problem before = p.ode;
+    const sprag_body start = p.ode.body[0];
+    const sprag_row row = p.ode.row[MOTOR];
+    ck_assert_int_eq(sprag_ode_add_touches(&p.ode, 1, find, NULL, &p.scratch), 1);
+    ck_assert(!p.ode.contact[0].rebounds && before.contact[0].rebounds);
+    ck_assert_double_eq(p.ode.row[MOTOR].lo, -most - MOTOR);
+    ck_assert_double_eq(p.ode.row[MOTOR].hi, most - MOTOR);
+    for (int k = 0; k < 6; k++) {
+        const double added = velocity[0][k] - start.free_velocity[k];
+        ck_assert_double_eq_tol(p.ode.body[0].velocity[k], start.velocity[k] + added, 1e-12);
+        ck_assert_double_eq(p.ode.body[0].free_velocity[k], velocity[0][k]);
+    }
+    ode_problem other = p.ode;
+    if (_i) {
+        sprag_ode_drop_touches(&other, 1);
+        ck_assert(other.body == before.body && other.contact == before.contact && !other.spent);
+        ck_assert_int_eq(other.problem.contacts, 1);
+    } else {
+        sprag_ode_unstiffen(&other);
+        for (int k = 3; k < 6; k++) {
+            ck_assert_double_eq_tol(other.body[0].free_velocity[k],
+                                    10 * (k - 2) + velocity[0][k] - start.free_velocity[k], 1e-12);
+        }
+        sprag_ode_add_spent(&other);
+        ck_assert_double_eq(contact_force[0][0], 14);
+        ck_assert_double_eq(contact_force[0][1], 4);
+        ck_assert_double_eq(row_force[MOTOR], 2 * MOTOR);
+    }
+    ck_assert_double_eq(other.row[MOTOR].lo, row.lo);
+    ck_assert_double_eq(other.row[MOTOR].hi, row.hi);
+    ck_assert_double_eq_tol(other.row[MOTOR].bias, row.bias, 1e-12);
+    release(&p);
+    close_bodies();
+    sprag_ode_warm_start_free(memory);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("touches");
     ADD_TESTS_WITH(suite, "all", setup, dCloseODE, {bodies_that_turn_are_asked_about, 1},
-                   {pairs_get_one_contact, 1});
+                   {pairs_get_one_contact, 1}, {forces_before_a_touch_are_spent, 2});
     return run_suite(suite);
 }
