@@ -381,7 +381,7 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
         }
     }
     const bool ahead = is_ahead(to, joint, stiffness);
-    if (ahead && geom->side1 == ODE_SIDE_ASIDE) { // its place is no lever: nothing turns the gap up
+    if (ahead && geom->side1 == ODE_SIDE_ASIDE) { // no levers: no spin is to close its gap
         memset(to->arm, 0, sizeof to->arm);
     } else if (ahead) {
         part_levers(to, joint, state, setting->step);

@@ -134,19 +134,19 @@ typedef struct ode_problem {
     int *group;           // of the world and each body, see sprag_ode_group()
     ode_part *part;       // the world's, and one of each body; NULL: no joint makes any
     bool arcs;            // joints look ahead, whether the island is under load or not
-    double *ahead;        // m/s, of each row: the part of its bias that looks ahead
+    double *ahead;        // m/s, of each row: the part of its bias that looks ahead; NULL: none
     ode_mending *mending; // of each row of a joint
     bool mends;           // a row may mend what the program has opened, or is a stop's
     bool knows_opened;    // in this step
     double erp;           // of the world
     sprag_solution first; // the solution before sprag_ode_solve_again, or sprag_ode_add_touches
+    double won, may_win;  // J, by that solution: more than that is taken back
     ode_parts before;     // of the problem before its forces were spent; body NULL: none were
     double (*spent)[6];   // N, N m, of each contact: forces before those of the solution
     double *spent_work;   // J, of each contact: what their normal forces have taken
     double *spent_row;    // N, N m, of each row
     double *rebound;      // m/s, that each body may gain in the next step
     int rebounds;         // bodies of which that is not 0; 0: `rebound` is not set
-    double won, may_win;  // J, by that solution: more than that is taken back
     double factor;        // of the shares of bodies and distances under load, in the next step
     enum { ODE_FIRST, ODE_GROWN, ODE_WON } solve; // of the solution: why it is another
     // For statistics:
@@ -317,15 +317,15 @@ enum { ODE_TOUCHES_MAX = 4 }; // times that this is done in a step, once for eac
 // Adds contacts to pairs, of the first so many contacts, that get into one another with the
 // velocities of the solution, and keeps that solution. Returns their number; 0: none, or no memory.
 //
-// Bodies that rebound, and meet something else in the same step, start from the velocities of the
-// solution, whose forces are spent.
+// Bodies that rebound, and meet something else in the same step, go on from the velocities of the
+// solution: its forces are spent.
 int sprag_ode_add_touches(ode_problem *pulled, int contacts, ode_touch_fn *find, void *data,
                           sprag_scratch *scratch);
 
-// Goes back to the solution before the last ones, and takes them out.
+// Takes out the contacts that were added last, and goes back to the solution before them.
 void sprag_ode_drop_touches(ode_problem *pulled, int added);
 
-// Adds the forces that are spent to the solution.
+// Adds the forces that are spent to the solution, and gives rows their bounds and bias back.
 void sprag_ode_add_spent(ode_problem *pulled);
 
 // ---- pull.c, bodies.c, contacts.c, joints.c: parts of sprag_ode_pull

@@ -4,7 +4,7 @@
 // are well inside one another: with it the island is solved again.
 //
 // A body that rebounds and meets another one in the same step cannot do what both contacts ask for.
-// So the rebound is over when the other contact acts: the forces of the first solution are spent,
+// So the rebound ends before the other contact acts: the forces of the first solution are spent,
 // and the step is solved again from its velocities.
 #include <math.h>
 #include <string.h>
@@ -85,15 +85,15 @@ static bool find_touch(const ode_problem *pulled, int i, ode_touch_fn *find, voi
     return find(data, pair, velocity, pulled->problem.step, geom->side1 == ODE_SIDE_ASIDE, touch);
 }
 
-// A body, and the group of bodies that push one another which it is in.
+// A body and its group: bodies that push one another, or that rows join.
 typedef struct member {
     double turn; // m, by which the farthest corner of its geoms goes round in the step
     double size; // m, half of the least extent of their boxes
     int next;    // another one of the group, nearer to its head; itself: it is the head
-    // of a head:
-    bool meets;  // a solution has shown a contact of one to be missing
-    bool throws; // one has a contact that rebounds
-    bool held;   // one has a contact that is a spring
+    // of a head, whether a body of the group has
+    bool misses;   // a contact that a solution has shown to be missing
+    bool rebounds; // a contact that rebounds
+    bool springs;  // a contact with a stiffness, which acts for all of the step
 } member;
 
 static member member_of(const ode_problem *pulled, int body)
@@ -121,7 +121,7 @@ static bool may_pass(const ode_problem *pulled, int i, const member *body)
            sprag_ode_contact_geom(pulled->contact_joint[i])->side1 == ODE_SIDE_ASIDE;
 }
 
-// ---- forces that are over
+// ---- forces that are spent
 
 // NULL: the body does not yield to forces.
 static member *head_of(const ode_problem *pulled, int i, member *body)
@@ -160,22 +160,23 @@ static void find_groups(const ode_problem *pulled, int contacts, member *body)
         for (int side = 0; side < 2; side++) {
             member *head = head_of(pulled, contact->body[side], body);
             if (head) {
-                head->throws |= contact->rebounds && pulled->solution.contact_force[i][0] > 0;
-                head->held |= contact->stiffness > 0;
+                head->rebounds |= contact->rebounds && pulled->solution.contact_force[i][0] > 0;
+                head->springs |= contact->stiffness > 0;
             }
         }
     }
 }
 
-static bool is_over(const ode_problem *pulled, int i, member *body)
+// Are the forces on a body spent?
+static bool spends(const ode_problem *pulled, int i, member *body)
 {
     const member *head = head_of(pulled, i, body);
-    return head && head->meets && head->throws && !head->held;
+    return head && head->misses && head->rebounds && !head->springs;
 }
 
-static bool are_over(const ode_problem *pulled, const int of[2], member *body)
+static bool any_spends(const ode_problem *pulled, const int of[2], member *body)
 {
-    return is_over(pulled, of[0], body) || is_over(pulled, of[1], body);
+    return spends(pulled, of[0], body) || spends(pulled, of[1], body);
 }
 
 static void set_parts(ode_problem *pulled, const ode_parts *parts)
@@ -197,7 +198,7 @@ static bool copy_problem(ode_problem *pulled, sprag_scratch *scratch)
                             SPRAG_TAKE_RAW(scratch, pulled->room, sprag_contact),
                             SPRAG_TAKE(scratch, pulled->room, double[6]),
                             SPRAG_TAKE(scratch, pulled->room, double),
-                            SPRAG_TAKE(scratch, pulled->problem.rows + 1, double)};
+                            SPRAG_TAKE(scratch, rows, double)};
     if (scratch->failed) {
         return false;
     }
@@ -213,8 +214,8 @@ static bool copy_problem(ode_problem *pulled, sprag_scratch *scratch)
     return true;
 }
 
-// Leaves of the contact what its force before has not done yet. A force of friction has its bound
-// for the whole step, and a rebound is over.
+// Leaves of the contact what its force before has not done yet. Friction that is bounded by a force
+// has that bound for the whole step, and a rebound has ended.
 static void spend(sprag_contact *contact, const double force[6], double step)
 {
     contact->bias -= contact->compliance * force[0];
@@ -239,34 +240,35 @@ static void spend_row(sprag_row *row, double force)
     row->guess = 0;
 }
 
-// Groups that rebound, and meet something else, go on from the first solution. false: no memory.
+// Bodies that rebound, and meet something else, go on from the first solution with their groups.
+// false: no memory.
 static bool spend_forces(ode_problem *pulled, int contacts, member *body, sprag_scratch *scratch)
 {
     bool any = false;
     pulled->before.body = NULL;
     for (int i = 0; i < pulled->problem.bodies && !any; i++) {
-        any = is_over(pulled, i, body);
+        any = spends(pulled, i, body);
     }
-    if (any && !copy_problem(pulled, scratch)) {
-        return false;
+    if (!any || !copy_problem(pulled, scratch)) {
+        return !any;
     }
-    for (int i = 0; i < contacts && any; i++) {
+    for (int i = 0; i < contacts; i++) {
         const double *force = pulled->first.contact_force[i];
-        if (are_over(pulled, pulled->contact[i].body, body)) {
+        if (any_spends(pulled, pulled->contact[i].body, body)) {
             add_scaled(pulled->spent[i], 1, force, 6);
             pulled->spent_work[i] += sprag_ode_taken_by_force(pulled, i, force[0]);
             spend(&pulled->contact[i], force, pulled->problem.step);
         }
     }
-    for (int i = 0; i < pulled->problem.rows && any; i++) {
-        if (are_over(pulled, pulled->row[i].body, body)) {
+    for (int i = 0; i < pulled->problem.rows; i++) {
+        if (any_spends(pulled, pulled->row[i].body, body)) {
             pulled->spent_row[i] += pulled->first.row_force[i];
             spend_row(&pulled->row[i], pulled->first.row_force[i]);
         }
     }
-    for (int i = 0; i < pulled->problem.bodies && any; i++) {
+    for (int i = 0; i < pulled->problem.bodies; i++) {
         sprag_body *to = &pulled->body[i];
-        if (is_over(pulled, i, body)) {
+        if (spends(pulled, i, body)) {
             add_scaled(to->velocity, 1, pulled->first.velocity[i], 6);
             add_scaled(to->velocity, -1, to->free_velocity, 6);
             memcpy(to->free_velocity, pulled->first.velocity[i], sizeof to->free_velocity);
@@ -328,7 +330,7 @@ int sprag_ode_add_touches(ode_problem *pulled, int contacts, ode_touch_fn *find,
     for (int i = 0; i < 2 * added; i++) {
         member *head = head_of(pulled, pulled->contact[found[i / 2].like].body[i % 2], body);
         if (head) {
-            head->meets = true;
+            head->misses = true;
         }
     }
     if (!spend_forces(pulled, before, body, scratch)) {

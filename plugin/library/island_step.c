@@ -162,7 +162,7 @@ static bool any_rebounds(const sprag_problem *problem)
 }
 
 // Bodies that turn may get into one another within the step: the contacts of one moment do not keep
-// them apart. What meets on the way after a rebound does so with the energy that it may have.
+// them apart. The energy of rebounds is limited first: their velocities lead to what they meet.
 static void meet_touches(const world_state *w, ode_problem *pulled,
                          const sprag_stribeck_options *options, sprag_scratch *scratch,
                          sprag_stats *stats)
@@ -209,6 +209,7 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
         to->result = sprag_stribeck_limit_energy(&pulled->problem, &options, scratch,
                                                  &pulled->solution, &to->stats);
         sprag_ode_add_spent(pulled);
+        sprag_ode_expect_rebounds(pulled, scratch);
     }
 }
 
@@ -227,7 +228,6 @@ void solve_island(const step_context *c, const ode_island *island, sprag_scratch
     if (to->result == SPRAG_OK) {
         solve(c, scratch, to);
         sprag_ode_expect_mending(&to->pulled);
-        sprag_ode_expect_rebounds(&to->pulled, scratch);
     }
     to->solve_us = now_us() - pulled;
     if (is_let_go(to)) {
