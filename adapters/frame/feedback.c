@@ -32,10 +32,10 @@ static void write_pair_feedback(const group *g)
 }
 
 // The feedback of a pair is that of its first contact joint; the others get zero.
-static void clear_contacts(const group *g, const members *m, int leader)
+static void clear_contacts(const group *g, const members *m)
 {
-    const int *of = sorted_of(&m->joints, leader);
-    for (int i = 0; i < sorted_count(&m->joints, leader); i++) {
+    const int *of = sorted_of(&m->joints, g->leader);
+    for (int i = 0; i < sorted_count(&m->joints, g->leader); i++) {
         dJointID joint = g->s->a->input.islands->joints[of[i]];
         if (dJointGetType(joint) == dJointTypeContact) {
             sprag_ode_feedback_clear(joint);
@@ -97,10 +97,10 @@ static void report_active_gaps(const group *g)
     }
 }
 
-void group_write_forces(const group *g, const members *m, int leader)
+void group_write_forces(const group *g, const members *m)
 {
     report_active_gaps(g);
-    clear_contacts(g, m, leader);
+    clear_contacts(g, m);
     write_feedback(g);
     remember_rows(g);
     remember_integrator_step(g);

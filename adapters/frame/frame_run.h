@@ -182,8 +182,8 @@ bool step_pull_answers(step *s); // contact joints of the program; false: no mem
 // Pairs, and the groups that they unite islands to. false: no memory.
 bool step_find_pairs(step *s);
 
-// Have bodies whose reach has become larger pairs that were not found? outrun: set for the islands
-// that lead their groups. All bodies are put where they started.
+// Are there pairs that were not found, of bodies whose reach has grown? Sets `outrun` of the
+// islands that lead their groups, and puts all bodies where they started.
 bool step_meets_more(step *s, bool *outrun);
 
 // Were the shapes so near each other (m) at the start of the step?
@@ -213,6 +213,6 @@ sprag_frame_calls group_calls(group *g);
 // ---- feedback.c
 
 // Joint feedback, forces of rows for the next step, and pairs that are active across a gap.
-void group_write_forces(const group *g, const members *m, int leader);
+void group_write_forces(const group *g, const members *m);
 
 #endif

@@ -54,7 +54,7 @@ static method method_of(const ode_advance *a, int attempt, double left)
 
 // Has a body moved farther than pairs were searched for, and has its group, by the ways of all
 // bodies, pairs that were not found? Then pairs are to be searched for farther away. Joints and
-// impacts make bodies faster. outrun: of the islands that lead groups.
+// impacts make bodies faster. outrun: set for the islands that lead such groups.
 static bool outruns(step *s, bool *outrun)
 {
     bool farther = false, more = false;
@@ -103,7 +103,7 @@ static void end_group(const group *g, const members *m)
 {
     ode_advance *a = g->s->a;
     if (g->result == SPRAG_OK) {
-        group_write_forces(g, m, g->leader);
+        group_write_forces(g, m);
         a->results.contacts += g->frame.touching + g->frame.contacts;
         a->results.rows += g->frame.rows;
         a->results.given_contacts += g->frame.contacts;

@@ -113,10 +113,10 @@ static void set_pair(group *g, int i, const ode_pair *source)
     }
 }
 
-static bool set_bodies(group *g, const members *m, int leader)
+static bool set_bodies(group *g, const members *m)
 {
     step *s = g->s;
-    const int bodies = sorted_count(&m->bodies, leader), *of = sorted_of(&m->bodies, leader);
+    const int bodies = sorted_count(&m->bodies, g->leader), *of = sorted_of(&m->bodies, g->leader);
     sprag_scratch *scratch = s->a->input.scratch + 1;
     g->frame.bodies = bodies;
     g->frame.body = g->body = SPRAG_TAKE_RAW(scratch, bodies, sprag_mover);
@@ -207,10 +207,10 @@ static void set_lag(group *g, dJointID joint)
 }
 
 // Contact joints without a pair of shapes become given contacts; other joints have rows.
-static void set_joints(group *g, const members *m, int leader)
+static void set_joints(group *g, const members *m)
 {
     step *s = g->s;
-    const int joints = sorted_count(&m->joints, leader), *of = sorted_of(&m->joints, leader);
+    const int joints = sorted_count(&m->joints, g->leader), *of = sorted_of(&m->joints, g->leader);
     sprag_scratch *scratch = s->a->input.scratch + 1;
     g->contact = SPRAG_TAKE_RAW(scratch, joints, sprag_contact);
     g->contact_joint = SPRAG_TAKE_RAW(scratch, joints, dJointID);
@@ -236,10 +236,10 @@ static void set_joints(group *g, const members *m, int leader)
     g->stop_joint = SPRAG_TAKE_RAW(scratch, 6 * g->joints, dJointID);
 }
 
-static void set_pairs(group *g, const members *m, int leader)
+static void set_pairs(group *g, const members *m)
 {
     step *s = g->s;
-    const int pairs = sorted_count(&m->pairs, leader), *of = sorted_of(&m->pairs, leader);
+    const int pairs = sorted_count(&m->pairs, g->leader), *of = sorted_of(&m->pairs, g->leader);
     sprag_scratch *scratch = s->a->input.scratch + 1;
     g->frame.pairs = pairs;
     g->frame.pair = g->pair = SPRAG_TAKE_RAW(scratch, pairs, sprag_pair);
@@ -269,14 +269,14 @@ bool group_make(group *g, step *s, const members *m, int leader)
 {
     sprag_scratch *scratch = s->a->input.scratch + 1;
     *g = (group){.s = s, .leader = leader};
-    if (!set_bodies(g, m, leader)) {
+    if (!set_bodies(g, m)) {
         return false;
     }
     if (sorted_count(&m->joints, leader) > 0) {
-        set_joints(g, m, leader);
+        set_joints(g, m);
     }
     if (sorted_count(&m->pairs, leader) > 0) {
-        set_pairs(g, m, leader);
+        set_pairs(g, m);
     }
     set_frame(g);
     return !scratch->failed;

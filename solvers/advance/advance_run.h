@@ -380,9 +380,9 @@ typedef enum advance_seam {
 advance_seam advance_seam_at(advance_run *run, int pair, const double at[3],
                              const double normal[3]);
 
-// Finds a plane, by its normal into shape 0, that separates the shapes of a pair now, by the level,
-// if a corner of its triangle blocks from which another triangle rises towards the shape: near the
-// front of that one. false: there is none.
+// If a corner of the pair's triangle blocks, and another triangle rises from there towards the
+// shape: finds a plane, by its normal into shape 0, near the front of that one, which separates the
+// shapes of the pair now by the level. false: there is none.
 bool advance_plane_at_seam(const advance_run *run, int pair, double plane[3]);
 
 // Is the pair's triangle the far side of a thin wall that the other shape is in from the near side?

@@ -40,7 +40,8 @@ static bool are_level(const advance_run *run, int a, int b)
     return level;
 }
 
-static void set_up(const advance_near *of, const double normal[3], double up[3])
+// A normal into shape 0 as one away from the mesh, or back.
+static void turn_from_mesh(const advance_near *of, const double normal[3], double up[3])
 {
     scale3(of->triangle ? 1 : -1, normal, up);
 }
@@ -69,7 +70,7 @@ advance_seam advance_seam_at(advance_run *run, int pair, const double at[3], con
     if (of->triangle < 0 || !facet_of(run, pair, &f)) {
         return seam;
     }
-    set_up(of, normal, up);
+    turn_from_mesh(of, normal, up);
     if (dot3(up, f.front) > 1 - 1e-12) {
         return seam;
     }
@@ -94,7 +95,8 @@ static const double *corner_along(const facet *f, const double up[3])
     return f->corner[best];
 }
 
-// Turns a plane towards the gap, as little as gives the level; by a power of two.
+// Turns a plane towards the normal of the gap until it separates the shapes by the level: by the
+// least part that does so, of 1, 1/2, 1/4 and so on.
 static void turn_to_level(const advance_run *run, const advance_near *of, double plane[3])
 {
     static const double least = 1e-6;
@@ -121,14 +123,14 @@ bool advance_plane_at_seam(const advance_run *run, int pair, double plane[3])
     if (of->triangle < 0 || !facet_of(run, pair, &f)) {
         return false;
     }
-    set_up(of, of->certificate.normal, up);
+    turn_from_mesh(of, of->certificate.normal, up);
     const double *at = corner_along(&f, up);
     sprag_pose_local(of->pose[of->triangle], at, local);
     for (int i = of->mesh[0]; i < of->mesh[1]; i++) {
         if (i == pair || !rises_at(run, i, at, local, up, &other)) {
             continue;
         }
-        set_up(of, other.front, normal);
+        turn_from_mesh(of, other.front, normal);
         const double apart = sprag_gap_along(of->shape, of->pose, normal);
         if (apart > farthest) {
             farthest = apart;

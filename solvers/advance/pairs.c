@@ -340,9 +340,9 @@ static void find_impact(advance_run *run, int pair, double horizon)
     advance_spend(run, ADVANCE_EXPANSION_WORK * (double)near->certificate.expansions);
 }
 
-// A triangle that blocks a shape in a coarse plan, though others are met first: follows a plane
-// between these and the shape, if that asks for less change of the motion. If that blocks, too, it
-// is what blocks. Where events are located, they tell when the others are met.
+// A triangle may block a shape in a coarse plan although the shape meets others first. Then a plane
+// between these and the shape is followed, if it asks for less change of the motion; if it blocks,
+// too, the contact is with it. Where events are located, they tell when the others are met.
 static void pass_seam(advance_run *run, int pair, double horizon)
 {
     advance_near *near = &run->near[pair];

@@ -32,8 +32,8 @@ typedef struct impact {
     bool *bounces, *hit;
     // the problem of a wave:
     int bodies, rows, contacts;
-    int *local, *global; // body of the frame -> of the problem, and back; `local` may be of an
-                         // impact before, which then `global` does not confirm
+    int *local, *global; // body of the frame -> of the problem, and back; what `global` does not
+                         // confirm is of an impact before
     sprag_body *body;
     sprag_row *row; // of the active rows of the joints
     sprag_contact *contact;
@@ -146,8 +146,8 @@ static double separation(const impact *s, int point)
 
 static void add_body(impact *s, int body)
 {
-    const int known = body == SPRAG_STATIC ? 0 : s->local[body];
-    if (body != SPRAG_STATIC && !(known < s->bodies && s->global[known] == body)) {
+    const bool moves = body != SPRAG_STATIC;
+    if (moves && !(s->local[body] < s->bodies && s->global[s->local[body]] == body)) {
         s->local[body] = s->bodies;
         s->global[s->bodies++] = body;
     }

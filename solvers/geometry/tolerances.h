@@ -163,7 +163,7 @@ enum { SPRAG_FACE_CORNERS = 32, SPRAG_RIM_POINTS = 8 };
 // roll away, and slide over edges that they should catch; smaller: rounding.
 #define SPRAG_TRIANGLE_FLAT 1e-6
 
-// Share of its area that triangles may leave empty which one takes the place of. Greater: what is
+// Share of a triangle's area that those which it replaces may leave empty. Greater: what is
 // certified goes over a hole; smaller: rounding.
 #define SPRAG_TRIANGLE_FILLS 1e-9
 

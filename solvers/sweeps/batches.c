@@ -122,7 +122,7 @@ INLINE void apply_to_ports(const sweeps *s, const batch_link *link, const lanes 
 }
 
 // Impulses of batches in equilibrium with the velocities that they leave: the normal first, then
-// friction under its bound. Adds up what changed.
+// friction under its bound. Adds up what changed. link: of a single batch; NULL: it has none.
 INLINE void relax(sweeps *s, int i, const int count, const batch_link *link, lanes *sum)
 {
     batch *c = &s->batch[i];

@@ -25,7 +25,7 @@ struct sweeps {
                   // of the symmetric part; 0: it is symmetric
     batch *batch; // first those without mechanisms
     int batches, free_batches;
-    bool *paired;            // batches without: it is one of two that are treated side by side
+    bool *paired;            // free batches: it is one of two that are treated side by side
     batch_link *link;        // of the others
     bool without_mechanisms; // all rows are swept
     bool *left;              // rows of the problem: it has left its bounds
