@@ -208,6 +208,8 @@ static bool copy_problem(ode_problem *pulled, sprag_scratch *scratch)
         memcpy(copy.spent, now.spent, contacts * sizeof *copy.spent);
         memcpy(copy.spent_work, now.spent_work, contacts * sizeof *copy.spent_work);
         memcpy(copy.spent_row, now.spent_row, rows * sizeof *copy.spent_row);
+    } else {
+        pulled->unspent = now.body;
     }
     pulled->before = now;
     set_parts(pulled, &copy);
