@@ -339,8 +339,8 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     }
     if (warm_start) {
         pulled->memory = sprag_ode_warm_start_island(warm_start, island->body[0]);
-        sprag_ode_warm_start_contacts(warm_start, pulled->warm_key, pulled->contact_joint,
-                                      pulled->contact, pulled->problem.contacts);
+        sprag_ode_warm_start_contacts(warm_start, pulled->warm_key, pulled->contact,
+                                      pulled->problem.contacts);
     }
     for (int i = 0; i < pulled->problem.contacts && pulled->approach; i++) {
         sprag_contact *contact = &pulled->contact[i];

@@ -43,8 +43,8 @@ typedef struct entry {
         double rebound;         // m/s, that a body may gain
     };
     // of the next step's start:
-    double nearest;     // m^2, squared distance to the nearest contact
-    dJointID successor; // that contact, which starts with the force
+    double nearest; // m^2, squared distance to the nearest contact
+    int successor;  // that contact, which starts with the force; -1: none, or it has it
 } entry;
 
 // Entries of one key that follow one another.
@@ -224,27 +224,7 @@ static int newest_run_near(const table *t, int expected, const uintptr_t key[3])
     return found ? expected : newest_run(t, key);
 }
 
-// Finds the entries of all pairs.
-static void find_pairs(const table *last, ode_warm_key *key, int contacts)
-{
-    for (int i = 0, expected = INT_MAX; i < contacts; i++) {
-        if (i > 0 && is_same_key(key[i].key, key[i - 1].key)) {
-            key[i].run = key[i - 1].run;
-            continue;
-        }
-        key[i].run = newest_run_near(last, expected, key[i].key);
-        if (key[i].run >= 0) {
-            expected = key[i].run + last->run[key[i].run].count;
-        }
-    }
-}
-
-static bool is_known(const table *last, int run)
-{
-    return run >= 0 && last->run[run].total <= NEAREST_OF;
-}
-
-// Forgets the nearest joints of contacts that were asked about before, as displaced ones of a
+// Forgets the nearest contacts of those that were asked about before, as displaced ones of a
 // linearization.
 static void forget_successors(table *last, int run)
 {
@@ -255,9 +235,24 @@ static void forget_successors(table *last, int run)
     }
 }
 
+// Finds the entries of all pairs, that no contact succeeds yet.
+static void find_pairs(table *last, ode_warm_key *key, int contacts)
+{
+    for (int i = 0, expected = INT_MAX; i < contacts; i++) {
+        if (i > 0 && is_same_key(key[i].key, key[i - 1].key)) {
+            key[i].run = key[i - 1].run;
+            continue;
+        }
+        const int run = newest_run_near(last, expected, key[i].key);
+        expected = run >= 0 ? run + last->run[run].count : expected;
+        key[i].run = run >= 0 && last->run[run].total <= NEAREST_OF ? run : -1;
+        forget_successors(last, key[i].run);
+    }
+}
+
 // Gives every stored force to the contact that is nearest now. So the sum of a pair's forces stays
 // the same when its number of contacts changes.
-static void find_successors(table *last, const ode_warm_key *key, dJointID joint)
+static void find_successors(table *last, const ode_warm_key *key, int contact)
 {
     for (int r = key->run; r >= 0; r = last->run[r].older) {
         entry *first = &last->entry[r];
@@ -265,53 +260,50 @@ static void find_successors(table *last, const ode_warm_key *key, dJointID joint
             double distance = squared_distance(e->position, key->position);
             if (distance < e->nearest) {
                 e->nearest = distance;
-                e->successor = joint;
+                e->successor = contact;
             }
         }
     }
 }
 
-// The sum of what a contact succeeds, N, on the first geom of the pair, and the stops.
-static void add_forces(const table *last, int run, dJointID joint, double force[3], ode_stop *stop)
+// Gives what is stored for a pair, once, to its contacts: forces are summed, stops too. guess: N,
+// on the first geom of the pair, world axes.
+static void give_forces(table *last, ode_warm_key *key, int run, sprag_contact *contact)
 {
     for (int r = run; r >= 0; r = last->run[r].older) {
-        const entry *first = &last->entry[r];
-        for (const entry *e = first + last->run[r].count; e-- > first;) {
-            if (e->successor == joint) {
-                add_scaled(force, 1, e->force, 3);
+        entry *first = &last->entry[r];
+        for (entry *e = first + last->run[r].count; e-- > first;) {
+            if (e->successor >= 0) {
+                ode_stop *stop = &key[e->successor].stop;
+                add_scaled(contact[e->successor].guess, 1, e->force, 3);
                 stop->left = e->stop.alone > stop->alone ? e->stop.left : stop->left;
-                stop->alone = fmax(stop->alone, e->stop.alone);
+                stop->alone = sprag_larger(stop->alone, e->stop.alone);
                 stop->work += e->stop.work;
+                e->successor = -1;
             }
         }
     }
 }
 
-void sprag_ode_warm_start_contacts(ode_warm_start *warm, ode_warm_key *key, const dJointID *joint,
-                                   sprag_contact *contact, int contacts)
+void sprag_ode_warm_start_contacts(ode_warm_start *warm, ode_warm_key *key, sprag_contact *contact,
+                                   int contacts)
 {
     find_pairs(&warm->last, key, contacts);
     for (int i = 0; i < contacts; i++) {
-        if (is_known(&warm->last, key[i].run) && (i == 0 || key[i].run != key[i - 1].run)) {
-            forget_successors(&warm->last, key[i].run);
-        }
-    }
-    for (int i = 0; i < contacts; i++) {
-        if (is_known(&warm->last, key[i].run)) {
-            find_successors(&warm->last, &key[i], joint[i]);
-        }
-    }
-    for (int i = 0; i < contacts; i++) {
-        double force[3] = {0, 0, 0}, *guess = contact[i].guess;
-        guess[0] = -1;
+        find_successors(&warm->last, &key[i], i);
         key[i].stop = (ode_stop){0};
-        if (is_known(&warm->last, key[i].run)) {
-            add_forces(&warm->last, key[i].run, joint[i], force, &key[i].stop);
-            for (int k = 0; k < 3; k++) {
-                guess[k] = key[i].sign * dot3(contact[i].frame[k], force);
-            }
-            guess[0] = guess[0] > 0 ? guess[0] : 0;
+        memset(contact[i].guess, 0, sizeof contact[i].guess);
+    }
+    for (int i = 0; i < contacts; i++) {
+        double force[3], *guess = contact[i].guess;
+        if (i == 0 || key[i].run != key[i - 1].run) {
+            give_forces(&warm->last, key, key[i].run, contact);
         }
+        memcpy(force, guess, sizeof force);
+        for (int k = 0; k < 3 && key[i].run >= 0; k++) {
+            guess[k] = key[i].sign * dot3(contact[i].frame[k], force);
+        }
+        guess[0] = key[i].run < 0 ? -1 : positive(guess[0]);
     }
 }
 
@@ -359,7 +351,7 @@ static void store_contact(table *now, int i, int *first, const ode_warm_key *key
         e->normal[k] = key->sign * contact->frame[0][k];
     }
     memcpy(e->force, sum, sizeof sum);
-    e->successor = NULL;
+    e->successor = -1;
 }
 
 // from: the first row of the run.

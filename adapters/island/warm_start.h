@@ -33,7 +33,7 @@ void sprag_ode_warm_key_set(ode_warm_key *key, dJointID joint, const sprag_conta
 
 // Sets the guesses of the contacts of an island.
 void sprag_ode_warm_start_contacts(ode_warm_start *warm_start, ode_warm_key *key,
-                                   const dJointID *joint, sprag_contact *contact, int contacts);
+                                   sprag_contact *contact, int contacts);
 
 // The last step's contacts of two geoms, `most` at the most: their unit normals, into the first
 // one, and positions (m), world axes. Returns their number.

@@ -281,7 +281,6 @@ static bool make_component(component *c, whole *all, int leader)
     c->change = SPRAG_TAKE(scratch, n, double[6]);
     c->link = SPRAG_TAKE(scratch, joints, link);
     c->near_contact = SPRAG_TAKE_RAW(scratch, joints, sprag_contact);
-    c->near_joint = SPRAG_TAKE_RAW(scratch, joints, dJointID);
     c->near_key = SPRAG_TAKE_RAW(scratch, joints, ode_warm_key);
     c->near_index = SPRAG_TAKE_RAW(scratch, joints, int);
     c->contact_body = SPRAG_TAKE_RAW(scratch, n, sprag_body);

@@ -43,7 +43,6 @@ static bool pull_contact(component *c, int i, const ode_setting *setting, int ne
     sprag_contact_on_chords(&now, c->near.body, c->step, false);
     to->bias = now.bias;
     memcpy(to->slide.velocity, now.slide.velocity, sizeof to->slide.velocity);
-    c->near_joint[next] = joint;
     c->near_index[next] = i;
     sprag_ode_warm_key_set(&c->near_key[next], joint, to);
     return true;
@@ -78,8 +77,8 @@ static const char *add_moved_contacts(component *c, int colour)
         return NULL;
     }
     if (c->world->warm_start) {
-        sprag_ode_warm_start_contacts(c->world->warm_start, c->near_key, c->near_joint,
-                                      c->near_contact, near.contacts);
+        sprag_ode_warm_start_contacts(c->world->warm_start, c->near_key, c->near_contact,
+                                      near.contacts);
     }
     return sprag_derivative_add_contacts(&c->derivative, &near, c->contact_body_of, c->near_index,
                                          c->trial_scratch, c->change) == SPRAG_OK

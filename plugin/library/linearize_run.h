@@ -69,7 +69,6 @@ typedef struct component {
                        // by the states of a body, then its inverse's
     // of displaced contacts:
     sprag_contact *near_contact;
-    dJointID *near_joint;
     ode_warm_key *near_key;
     int *near_index;                  // which of the problem's
     sprag_body *contact_body;         // bodies of these contacts

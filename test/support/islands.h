@@ -169,7 +169,7 @@ static inline void recall_contacts(ode_warm_start *memory, const dJointID *joint
     for (int i = 0; i < contacts; i++) {
         sprag_ode_warm_key_set(&claim[i], joint[i], &contact[i]);
     }
-    sprag_ode_warm_start_contacts(memory, claim, joint, contact, contacts);
+    sprag_ode_warm_start_contacts(memory, claim, contact, contacts);
     free(claim);
 }
 
