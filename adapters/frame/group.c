@@ -158,13 +158,15 @@ static void add_given(group *g, dJointID joint)
 {
     step *s = g->s;
     const char *surface_error;
+    ode_contact_view view;
     sprag_contact *contact = &g->contact[g->frame.contacts];
     *contact = (sprag_contact){0};
     if (sprag_ode_count_rows(joint).rows == 0) {
         return;
     }
     ode_setting setting = sprag_ode_setting(s->a->input.world, s->a->input.step);
-    if (!sprag_ode_pull_contact(contact, joint, &setting, NULL, &s->index, NULL,
+    sprag_ode_view_contact(sprag_ode_layout(), joint, &view);
+    if (!sprag_ode_pull_contact(contact, &view, &setting, NULL, &s->index, NULL,
                                 s->a->input.scratch + 1, &surface_error)) {
         s->a->warnings.invalid_contact =
             s->a->results.dropped_contacts++ ? s->a->warnings.invalid_contact : joint;

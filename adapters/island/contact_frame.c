@@ -15,13 +15,12 @@ static bool has_direction(double length)
 
 // The part of fdir1 along the surface, of unit length. false: fdir1 is not set, or has no such
 // part.
-static bool set_given_tangent(double t[3], dJointID joint, const double n[3])
+static bool set_given_tangent(double t[3], const ode_contact_view *contact, const double n[3])
 {
-    dSurfaceParameters room;
-    if (!(sprag_ode_contact_surface(joint, &room)->mode & dContactFDir1)) {
+    if (!(contact->surface->mode & dContactFDir1)) {
         return false;
     }
-    memcpy(t, sprag_ode_contact_direction(joint), 3 * sizeof *t);
+    memcpy(t, sprag_ode_contact_direction(contact->joint), 3 * sizeof *t);
     add_scaled(t, -dot3(t, n), n, 3);
     double length = norm3(t);
     for (int k = 0; k < 3; k++) {
@@ -30,10 +29,11 @@ static bool set_given_tangent(double t[3], dJointID joint, const double n[3])
     return has_direction(length);
 }
 
-void sprag_ode_contact_tangents(double tangent[2][3], dJointID joint, const double n[3])
+void sprag_ode_contact_tangents(double tangent[2][3], const ode_contact_view *contact,
+                                const double n[3])
 {
     double *t = tangent[0], *s = tangent[1];
-    if (set_given_tangent(t, joint, n)) {
+    if (set_given_tangent(t, contact, n)) {
         cross3(n, t, s);
     } else {
         dVector3 unit = {n[0], n[1], n[2]}, p, q;
@@ -43,19 +43,17 @@ void sprag_ode_contact_tangents(double tangent[2][3], dJointID joint, const doub
     }
 }
 
-bool sprag_ode_contact_frame(double frame[3][3], dJointID joint, dBodyID body[2])
+bool sprag_ode_contact_frame(double frame[3][3], const ode_contact_view *contact)
 {
-    const dReal *normal = sprag_ode_contact_geom(joint)->normal;
-    bool reversed;
-    sprag_ode_joint_bodies(joint, body, &reversed);
+    const dReal *normal = contact->geom->normal;
     double *n = frame[0];
     double length = norm3(normal);
     if (!has_direction(length)) {
         return false;
     }
     for (int k = 0; k < 3; k++) {
-        n[k] = (reversed ? -1 : 1) * normal[k] / length;
+        n[k] = (contact->reversed ? -1 : 1) * normal[k] / length;
     }
-    sprag_ode_contact_tangents(frame + 1, joint, n);
+    sprag_ode_contact_tangents(frame + 1, contact, n);
     return true;
 }

@@ -75,12 +75,9 @@ double sprag_ode_taken_by_stop(const sprag_body *bodies, const sprag_contact *co
 // The point of a gap is that of the joint's first body, at the start of the step. That of the
 // second body meets it at the time t at which the gap closes, and is t (first - second velocity)
 // away now: gap = t (rate + t slant) with the rates of both levers.
-static void part_levers(sprag_contact *to, dJointID joint, const ode_state *const state[2],
+static void part_levers(sprag_contact *to, bool reversed, const ode_state *const state[2],
                         double step)
 {
-    dBodyID body[2];
-    bool reversed;
-    sprag_ode_joint_bodies(joint, body, &reversed);
     const int second = reversed ? 0 : 1;
     double d[3] = {0}, turned[3];
     for (int side = 0; side < 2 && state[second]; side++) {
@@ -344,47 +341,40 @@ static const ode_state *state_of(const ode_index *index, int i, dBodyID body, od
     return body ? own : NULL;
 }
 
-bool sprag_ode_is_gap(const dContactGeom *geom)
+static bool is_ahead(const sprag_contact *contact, const dContactGeom *geom,
+                     const ode_stiffness *stiffness)
 {
-    return geom->depth < 0 && geom->side1 == ODE_SIDE_OF_GAP;
+    return stiffness && contact->gap > 0 && (stiffness->speculative || sprag_ode_is_gap(geom));
 }
 
-static bool is_ahead(const sprag_contact *contact, dJointID joint, const ode_stiffness *stiffness)
-{
-    return stiffness && contact->gap > 0 &&
-           (stiffness->speculative || sprag_ode_is_gap(sprag_ode_contact_geom(joint)));
-}
-
-bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
-                            const ode_stiffness *stiffness, const ode_index *index,
-                            ode_approach *approach, sprag_scratch *scratch,
+bool sprag_ode_pull_contact(sprag_contact *to, const ode_contact_view *view,
+                            const ode_setting *setting, const ode_stiffness *stiffness,
+                            const ode_index *index, ode_approach *approach, sprag_scratch *scratch,
                             const char **surface_error)
 {
-    const dContactGeom *geom = sprag_ode_contact_geom(joint);
-    dSurfaceParameters room;
-    const dSurfaceParameters *surface = sprag_ode_contact_surface(joint, &room);
-    dBodyID body[2];
+    const dContactGeom *geom = view->geom;
+    const dSurfaceParameters *surface = view->surface;
     const ode_state *state[2];
     ode_state own[2];
     *surface_error = NULL;
-    if (!sprag_ode_contact_frame(to->frame, joint, body) || !isfinite(geom->depth) ||
+    if (!sprag_ode_contact_frame(to->frame, view) || !isfinite(geom->depth) ||
         !isfinite(dot3(geom->pos, geom->pos))) {
         *to = (sprag_contact){0};
         return false;
     }
     to->gap = -geom->depth;
     for (int side = 0; side < 2; side++) {
-        to->body[side] = sprag_ode_index_of(index, body[side]);
-        state[side] = state_of(index, to->body[side], body[side], &own[side]);
+        to->body[side] = sprag_ode_index_of(index, view->body[side]);
+        state[side] = state_of(index, to->body[side], view->body[side], &own[side]);
         for (int k = 0; state[side] && k < 3; k++) {
             to->arm[side][k] = geom->pos[k] - state[side]->position[k];
         }
     }
-    const bool ahead = is_ahead(to, joint, stiffness);
+    const bool ahead = is_ahead(to, geom, stiffness);
     if (ahead && geom->side1 == ODE_SIDE_ASIDE) { // no levers: no spin is to close its gap
         memset(to->arm, 0, sizeof to->arm);
     } else if (ahead) {
-        part_levers(to, joint, state, setting->step);
+        part_levers(to, view->reversed, state, setting->step);
     }
     *surface_error = sprag_ode_pull_surface(to, surface, stiffness);
     sprag_surface read;
@@ -413,7 +403,7 @@ void sprag_ode_wait_for_touch(sprag_contact *contact, dJointID joint,
                               const ode_stiffness *stiffness, const sprag_problem *problem,
                               sprag_scratch *scratch)
 {
-    if (!is_ahead(contact, joint, stiffness) ||
+    if (!is_ahead(contact, sprag_ode_contact_geom(joint), stiffness) ||
         (contact->guess[0] > 0 && closes_freely(contact, problem))) {
         return;
     }

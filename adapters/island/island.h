@@ -4,6 +4,7 @@
 
 #include "frame.h"
 #include "hash.h"
+#include "layout.h"
 #include "ode.h"
 #include "problem.h"
 #include "reduce.h"
@@ -53,11 +54,11 @@ void sprag_ode_surface_of(sprag_surface *to, dJointID joint, dWorldID world, dBo
 
 // ---- contact_frame.c
 
-// Bodies of a contact joint in the order of sprag_ode_joint_bodies, and its axes: the unit normal
-// into body[0] and two tangents, the first one along fdir1 if that is set. false: the normal has no
-// usable length; the frame is undefined.
-bool sprag_ode_contact_frame(double frame[3][3], dJointID joint, dBodyID body[2]);
-void sprag_ode_contact_tangents(double tangent[2][3], dJointID joint, const double normal[3]);
+// The axes of a contact joint: the unit normal into its body[0] and two tangents, the first one
+// along fdir1 if that is set. false: the normal has no usable length; the frame is undefined.
+bool sprag_ode_contact_frame(double frame[3][3], const ode_contact_view *contact);
+void sprag_ode_contact_tangents(double tangent[2][3], const ode_contact_view *contact,
+                                const double normal[3]);
 
 // ---- pull.c, bodies.c, contacts.c, joints.c, push.c: one island
 
@@ -436,9 +437,9 @@ void sprag_ode_rebound_from_stop(sprag_contact *contact, dJointID joint, double 
 // Fills in one contact that is all zero. false: it has no usable normal, point or depth, and stays
 // zero. approach: for contacts with gaps; NULL: a gap is none. *surface_error: NULL, or a message.
 // Rolling friction is put into the scratch.
-bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
-                            const ode_stiffness *stiffness, const ode_index *index,
-                            ode_approach *approach, sprag_scratch *scratch,
+bool sprag_ode_pull_contact(sprag_contact *to, const ode_contact_view *view,
+                            const ode_setting *setting, const ode_stiffness *stiffness,
+                            const ode_index *index, ode_approach *approach, sprag_scratch *scratch,
                             const char **surface_error);
 
 // m/s, at which contact i closes when the step starts.
@@ -458,7 +459,10 @@ void sprag_ode_expect_rebounds(ode_problem *pulled, sprag_scratch *scratch);
 ode_stop sprag_ode_stop_of(const ode_problem *pulled, int i, double share);
 
 // Has sprag's dCollide found the contact where geoms do not overlap?
-bool sprag_ode_is_gap(const dContactGeom *geom);
+static inline bool sprag_ode_is_gap(const dContactGeom *geom)
+{
+    return geom->depth < 0 && geom->side1 == ODE_SIDE_OF_GAP;
+}
 
 // Leaves the friction of a contact with a gap that the normal force bounds.
 void sprag_ode_bound_friction_ahead(sprag_friction *friction);

@@ -50,12 +50,12 @@ static bool take_arrays(ode_problem *pulled, int rows, sprag_scratch *scratch)
     return !scratch->failed;
 }
 
-static void ask_joint(ode_problem *pulled, int j)
+// contact: NULL if the joint is none.
+static void ask_joint(ode_problem *pulled, int j, const ode_contact_view *contact)
 {
     dJointID joint = pulled->island.joint[j];
     pulled->rows_of[j] = sprag_ode_joint_acts(joint) ? sprag_ode_count_rows(joint).rows : 0;
-    const bool gap = dJointGetType(joint) == dJointTypeContact &&
-                     sprag_ode_is_gap(sprag_ode_contact_geom(joint));
+    const bool gap = contact && sprag_ode_is_gap(contact->geom);
     pulled->stock_rows += gap ? 0 : pulled->rows_of[j]; // ODE finds no contact there
 }
 
@@ -70,7 +70,7 @@ static int count_rows(ode_problem *pulled)
         if (type == dJointTypeContact) {
             pulled->rows_of[j] = IS_CONTACT;
         } else {
-            ask_joint(pulled, j);
+            ask_joint(pulled, j, NULL);
         }
     }
     return pulled->stock_rows;
@@ -87,6 +87,7 @@ static void note_surface_error(ode_problem *pulled, dJointID joint, const char *
 // Arguments that are the same for every joint of an island.
 typedef struct context {
     dWorldID world;
+    const ode_layout *layout;
     ode_setting setting;
     const ode_stiffness *stiffness; // of the world; NULL: ODE's own
     ode_index index;                // of the island's bodies
@@ -94,14 +95,15 @@ typedef struct context {
     sprag_scratch *scratch;
 } context;
 
-static void pull_contact(ode_problem *pulled, dJointID joint, const context *c)
+static void pull_contact(ode_problem *pulled, const ode_contact_view *view, const context *c)
 {
     const char *surface_error;
+    const dJointID joint = view->joint;
     int i = pulled->problem.contacts;
     sprag_contact *contact = &pulled->contact[i];
     ode_approach approach = {.body = pulled->body};
     *contact = (sprag_contact){0};
-    if (!sprag_ode_pull_contact(contact, joint, &c->setting, c->stiffness, &c->index,
+    if (!sprag_ode_pull_contact(contact, view, &c->setting, c->stiffness, &c->index,
                                 pulled->approach ? &approach : NULL, c->scratch, &surface_error)) {
         pulled->errors.invalid_contact =
             pulled->errors.dropped_contacts++ ? pulled->errors.invalid_contact : joint;
@@ -115,7 +117,7 @@ static void pull_contact(ode_problem *pulled, dJointID joint, const context *c)
         pulled->penetration = -contact->gap;
     }
     pulled->contact_joint[i] = joint;
-    sprag_ode_warm_key_set(&pulled->warm_key[i], joint, contact);
+    sprag_ode_warm_key_set(&pulled->warm_key[i], view, contact);
     if (pulled->approach) {
         pulled->approach[i] = approach.taken;
     }
@@ -137,7 +139,7 @@ static void pull_rows(ode_problem *pulled, dJointID joint, int rows, const conte
 }
 
 // Reads a block of contact joints ahead, and the memory that their contacts go to.
-static void fetch_contacts(const ode_problem *pulled, int j)
+static void fetch_contacts(const ode_problem *pulled, int j, const ode_layout *layout)
 {
     int end = j + ODE_BLOCK < pulled->island.joints ? j + ODE_BLOCK : pulled->island.joints;
     sprag_contact *to = &pulled->contact[pulled->problem.contacts];
@@ -145,7 +147,7 @@ static void fetch_contacts(const ode_problem *pulled, int j)
     for (; j < end; j++) {
         dJointID joint = pulled->island.joint[j];
         if (pulled->rows_of[j] == IS_CONTACT) {
-            sprag_ode_fetch(joint, sprag_ode_contact_direction(joint));
+            sprag_ode_fetch(joint, sprag_ode_at(joint, layout->direction));
         }
     }
 }
@@ -156,18 +158,20 @@ static void pull_joints(ode_problem *pulled, const context *c)
     for (int j = 0; j < pulled->island.joints; j++) {
         dJointID joint = pulled->island.joint[j];
         if (j % ODE_BLOCK == 0) {
-            fetch_contacts(pulled, j);
+            fetch_contacts(pulled, j, c->layout);
         }
+        ode_contact_view contact;
         bool is_contact = pulled->rows_of[j] == IS_CONTACT;
         if (is_contact) {
-            ask_joint(pulled, j);
+            sprag_ode_view_contact(c->layout, joint, &contact);
+            ask_joint(pulled, j, &contact);
         }
         if (pulled->rows_of[j] == 0) { // dxJointNull's getInfo2 must never be called
             continue;
         }
         pulled->wants_feedback |= dJointGetFeedback(joint) != NULL;
         if (is_contact) {
-            pull_contact(pulled, joint, c);
+            pull_contact(pulled, &contact, c);
         } else {
             pull_rows(pulled, joint, pulled->rows_of[j], c);
         }
@@ -230,7 +234,7 @@ static bool pull_bodies(ode_problem *pulled, const dReal *gravity, ode_state *st
             sprag_smaller(pulled->slowest_cap, dBodyGetMaxAngularSpeed(island->body[i]));
         sprag_ode_read_accumulators(island->body[i], pulled->force[i]);
         pull_body(pulled, i, gravity);
-        sprag_ode_read_state(&state[i], island->body[i]);
+        memcpy(state[i].position, dBodyGetPosition(island->body[i]), sizeof state[i].position);
         memcpy(state[i].velocity, pulled->body[i].velocity, sizeof state[i].velocity);
     }
     return true;
@@ -304,6 +308,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
 {
     *pulled = (ode_problem){.island = *island, .problem = {.step = step, .bodies = island->bodies}};
     context c = {.world = world,
+                 .layout = sprag_ode_layout(),
                  .setting = sprag_ode_setting(world, step),
                  .stiffness = stiffness,
                  .warm_start = warm_start,

@@ -54,18 +54,18 @@ static bool differ(const sprag_friction *f)
 
 void sprag_ode_surface_of(sprag_surface *to, dJointID joint, dWorldID world, dBodyID side_0)
 {
-    dBodyID body[2];
+    ode_contact_view contact;
     double frame[3][3];
-    dSurfaceParameters room;
-    sprag_ode_read_surface(to, sprag_ode_contact_surface(joint, &room), dWorldGetCFM(world));
+    sprag_ode_view_contact(sprag_ode_layout(), joint, &contact);
+    sprag_ode_read_surface(to, contact.surface, dWorldGetCFM(world));
     if (!(differ(&to->slide) || differ(&to->turning.roll)) ||
-        !sprag_ode_contact_frame(frame, joint, body)) {
+        !sprag_ode_contact_frame(frame, &contact)) {
         return;
     }
     memcpy(to->direction, frame[1], sizeof to->direction);
     // Seen from the other body, slip and normal change sign; the first tangent stays, so the second
     // (normal x first) changes sign too, and the slip along it keeps its own.
-    if (body[0] != side_0) {
+    if (contact.body[0] != side_0) {
         to->slide.velocity[0] = -to->slide.velocity[0];
     }
 }

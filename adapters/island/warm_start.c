@@ -117,13 +117,13 @@ static bool set_key_of_pair(uintptr_t key[3], const void *a, const void *b, uint
 }
 
 // The sign turns a force on body[0] into one on the first of the pair.
-void sprag_ode_warm_key_set(ode_warm_key *key, dJointID joint, const sprag_contact *contact)
+void sprag_ode_warm_key_set(ode_warm_key *key, const ode_contact_view *of,
+                            const sprag_contact *contact)
 {
-    const dContactGeom *geom = sprag_ode_contact_geom(joint);
-    const dBodyID body[2] = {dJointGetBody(joint, 0), dJointGetBody(joint, 1)};
-    const void *first = geom->g1 ? (const void *)geom->g1 : body[0];
-    const void *second = geom->g2 ? (const void *)geom->g2 : body[1];
-    bool swapped = set_key_of_pair(key->key, first, second, lower_body(body[0], body[1]));
+    const dContactGeom *geom = of->geom;
+    const void *first = geom->g1 ? (const void *)geom->g1 : of->body[of->reversed];
+    const void *second = geom->g2 ? (const void *)geom->g2 : of->body[!of->reversed];
+    bool swapped = set_key_of_pair(key->key, first, second, lower_body(of->body[0], of->body[1]));
     bool reversed = dot3(geom->normal, contact->frame[0]) < 0; // it points into body[0]
     key->sign = swapped == reversed ? 1 : -1;
     memcpy(key->position, geom->pos, sizeof key->position);

@@ -2,6 +2,7 @@
 #ifndef SPRAG_WARM_START_H
 #define SPRAG_WARM_START_H
 
+#include "layout.h"
 #include "ode.h"
 #include "problem.h"
 
@@ -29,7 +30,8 @@ typedef struct ode_warm_key {
 } ode_warm_key;
 
 // contact: with its frame.
-void sprag_ode_warm_key_set(ode_warm_key *key, dJointID joint, const sprag_contact *contact);
+void sprag_ode_warm_key_set(ode_warm_key *key, const ode_contact_view *of,
+                            const sprag_contact *contact);
 
 // Sets the guesses of the contacts of an island.
 void sprag_ode_warm_start_contacts(ode_warm_start *warm_start, ode_warm_key *key,

@@ -29,10 +29,11 @@ static void number_bodies(component *c, sprag_contact *contact, int *bodies)
 // false: it has gone.
 static bool pull_contact(component *c, int i, const ode_setting *setting, int next)
 {
-    const dJointID joint = c->pulled.contact_joint[i];
+    ode_contact_view view;
     sprag_contact *to = &c->near_contact[next], now = {0};
     const char *surface_error;
-    if (!sprag_ode_pull_contact(&now, joint, setting, &c->world->settings.stiffness, &c->index,
+    sprag_ode_view_contact(sprag_ode_layout(), c->pulled.contact_joint[i], &view);
+    if (!sprag_ode_pull_contact(&now, &view, setting, &c->world->settings.stiffness, &c->index,
                                 NULL, c->trial_scratch, &surface_error)) {
         return false;
     }
@@ -44,7 +45,7 @@ static bool pull_contact(component *c, int i, const ode_setting *setting, int ne
     to->bias = now.bias;
     memcpy(to->slide.velocity, now.slide.velocity, sizeof to->slide.velocity);
     c->near_index[next] = i;
-    sprag_ode_warm_key_set(&c->near_key[next], joint, to);
+    sprag_ode_warm_key_set(&c->near_key[next], &view, to);
     return true;
 }
 

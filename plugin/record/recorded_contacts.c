@@ -47,7 +47,7 @@ static void along_tangents(const ode_contact_view *contact, const double normal[
                            const double vector[3], double part[2])
 {
     double tangent[2][3];
-    sprag_ode_contact_tangents(tangent, contact->joint, normal);
+    sprag_ode_contact_tangents(tangent, contact, normal);
     part[0] = dot3(vector, tangent[0]);
     part[1] = dot3(vector, tangent[1]);
 }

@@ -167,7 +167,9 @@ static inline void recall_contacts(ode_warm_start *memory, const dJointID *joint
     ode_warm_key *claim = calloc((size_t)contacts, sizeof *claim);
     ck_assert_ptr_nonnull(claim);
     for (int i = 0; i < contacts; i++) {
-        sprag_ode_warm_key_set(&claim[i], joint[i], &contact[i]);
+        ode_contact_view view;
+        sprag_ode_view_contact(sprag_ode_layout(), joint[i], &view);
+        sprag_ode_warm_key_set(&claim[i], &view, &contact[i]);
     }
     sprag_ode_warm_start_contacts(memory, claim, contact, contacts);
     free(claim);

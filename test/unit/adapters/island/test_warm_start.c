@@ -35,7 +35,9 @@ static void remember(ode_warm_start *memory, dJointID joint, double normal)
     sprag_contact contact = framed(joint);
     double force[1][6] = {{normal, -2 * normal, 3}};
     ode_warm_key key;
-    sprag_ode_warm_key_set(&key, joint, &contact);
+    ode_contact_view view;
+    sprag_ode_view_contact(sprag_ode_layout(), joint, &view);
+    sprag_ode_warm_key_set(&key, &view, &contact);
     const ode_problem one = {.problem = {.contacts = 1, .contact = &contact},
                              .solution = {.contact_force = force},
                              .warm_key = &key};
