@@ -263,7 +263,7 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     double erp = positive(mode & dContactSoftERP ? surface->soft_erp : setting->erp);
     to->erp = isfinite(erp) ? erp : 0;
     const bool hard = ahead && stop;
-    to->softening = hard ? 0 : fmin(erp / ERP_FULL_SOFTENING, 1);
+    to->softening = hard ? 0 : sprag_smaller(erp / ERP_FULL_SOFTENING, 1);
     to->stiffness = hard ? 0 : to->stiffness;
     double depth = positive(-to->gap - setting->surface_layer);
     double motion = read->velocity_normal;
@@ -285,7 +285,7 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
         to->bias = moves;
     }
     to->bias = isfinite(to->bias) ? to->bias : 0;
-    to->recovery = surface_drives(surface, motion) ? 0 : fmax(0, to->bias);
+    to->recovery = surface_drives(surface, motion) ? 0 : positive(to->bias);
 }
 
 static bool is_crushed(const sprag_contact *to, const ode_setting *setting)
@@ -341,10 +341,10 @@ static const ode_state *state_of(const ode_index *index, int i, dBodyID body, od
     return body ? own : NULL;
 }
 
-static bool is_ahead(const sprag_contact *contact, const dContactGeom *geom,
-                     const ode_stiffness *stiffness)
+// Does a contact with a gap act within it?
+static bool is_ahead(const dContactGeom *geom, const ode_stiffness *stiffness)
 {
-    return stiffness && contact->gap > 0 && (stiffness->speculative || sprag_ode_is_gap(geom));
+    return stiffness && (stiffness->speculative || sprag_ode_is_gap(geom));
 }
 
 bool sprag_ode_pull_contact(sprag_contact *to, const ode_contact_view *view,
@@ -370,7 +370,7 @@ bool sprag_ode_pull_contact(sprag_contact *to, const ode_contact_view *view,
             to->arm[side][k] = geom->pos[k] - state[side]->position[k];
         }
     }
-    const bool ahead = is_ahead(to, geom, stiffness);
+    const bool ahead = to->gap > 0 && is_ahead(geom, stiffness);
     if (ahead && geom->side1 == ODE_SIDE_ASIDE) { // no levers: no spin is to close its gap
         memset(to->arm, 0, sizeof to->arm);
     } else if (ahead) {
@@ -403,7 +403,7 @@ void sprag_ode_wait_for_touch(sprag_contact *contact, dJointID joint,
                               const ode_stiffness *stiffness, const sprag_problem *problem,
                               sprag_scratch *scratch)
 {
-    if (!is_ahead(contact, sprag_ode_contact_geom(joint), stiffness) ||
+    if (!is_ahead(sprag_ode_contact_geom(joint), stiffness) ||
         (contact->guess[0] > 0 && closes_freely(contact, problem))) {
         return;
     }

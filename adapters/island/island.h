@@ -470,7 +470,7 @@ void sprag_ode_bound_friction_ahead(sprag_friction *friction);
 // Across a gap nothing holds: a body would stick to a wall that it passes. Friction that the normal
 // force does not bound waits until the contact has pressed in a step, by the warm start, and would
 // close in this one. Waiting until the gap is closed may take for ever: the edge about which a body
-// tips goes up by its turn, w^2 r h^2 / 2, in each step of the length h.
+// tips goes up by its turn, w^2 r h^2 / 2, in each step of the length h. contact: with a gap.
 void sprag_ode_wait_for_touch(sprag_contact *contact, dJointID joint,
                               const ode_stiffness *stiffness, const sprag_problem *problem,
                               sprag_scratch *scratch);

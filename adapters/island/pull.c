@@ -288,9 +288,12 @@ static sprag_result complete(ode_problem *pulled, const context *c)
     problem->row = pulled->row;
     sprag_ode_spin(pulled, c->scratch);
     for (int i = 0; i < problem->contacts; i++) {
-        sprag_ode_wait_for_touch(&pulled->contact[i], pulled->contact_joint[i], c->stiffness,
-                                 problem, c->scratch);
-        sprag_contact_on_chords(&pulled->contact[i], pulled->body, problem->step, false);
+        sprag_contact *contact = &pulled->contact[i];
+        if (contact->gap > 0) {
+            sprag_ode_wait_for_touch(contact, pulled->contact_joint[i], c->stiffness, problem,
+                                     c->scratch);
+        }
+        sprag_contact_on_chords(contact, pulled->body, problem->step, false);
     }
     if (problem->rows > 0 && c->warm_start) {
         sprag_ode_stiffen(pulled, c->warm_start, c->scratch);
