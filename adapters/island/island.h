@@ -143,13 +143,12 @@ typedef struct ode_problem {
     sprag_solution first; // the solution before sprag_ode_solve_again, or sprag_ode_add_touches
     double won, may_win;  // J, by that solution: more than that is taken back
     ode_parts before;     // of the problem before its forces were spent; body NULL: none were
-    const sprag_body *unspent; // the bodies before any were
-    double (*spent)[6];        // N, N m, of each contact: forces before those of the solution
-    double *spent_work;        // J, of each contact: what their normal forces have taken
-    double *spent_row;         // N, N m, of each row
-    double *rebound;           // m/s, that each body may gain in the next step
-    int rebounds;              // bodies of which that is not 0; 0: `rebound` is not set
-    double factor;             // of the shares of bodies and distances under load, in the next step
+    double (*spent)[6];   // N, N m, of each contact: forces before those of the solution
+    double *spent_work;   // J, of each contact: what their normal forces have taken
+    double *spent_row;    // N, N m, of each row
+    double *rebound;      // m/s, that each body may gain in the next step
+    int rebounds;         // bodies of which that is not 0; 0: `rebound` is not set
+    double factor;        // of the shares of bodies and distances under load, in the next step
     enum { ODE_FIRST, ODE_GROWN, ODE_WON } solve; // of the solution: why it is another
     // For statistics:
     int stock_rows;     // sum of rows_of

@@ -307,14 +307,12 @@ void sprag_ode_unstiffen(ode_problem *pulled)
         const ode_stiffened_four *of = &pulled->stiffened_four[i / LANES];
         const int l = i % LANES;
         sprag_body *body = &pulled->body[of->body[l]];
-        const sprag_body *unspent = pulled->spent ? &pulled->unspent[of->body[l]] : body;
         if (of->trace[l] > 0) {
             double A[9];
             sprag_ode_added(of, l, A);
             add_scaled(body->inertia, -1, A, 9);
-            for (int k = 3; k < 6; k++) { // and what forces that are spent have changed
-                body->free_velocity[k] =
-                    of->free[k - 3][l] + (body->velocity[k] - unspent->velocity[k]);
+            for (int k = 0; k < 3; k++) {
+                body->free_velocity[3 + k] = of->free[k][l];
             }
         }
     }

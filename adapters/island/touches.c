@@ -12,6 +12,7 @@
 #include "box.h"
 #include "island.h"
 #include "linalg.h"
+#include "loads.h"
 #include "pair_contact.h"
 
 // Along the tangents of contact `like` its surface moves: the new ones stay near to them. What the
@@ -93,7 +94,7 @@ typedef struct member {
     // of a head, whether a body of the group has
     bool misses;   // a contact that a solution has shown to be missing
     bool rebounds; // a contact that rebounds
-    bool springs;  // a contact with a stiffness, which acts for all of the step
+    bool springs;  // a contact with a stiffness, or a load, which act for all of the step
 } member;
 
 static member member_of(const ode_problem *pulled, int body)
@@ -155,6 +156,12 @@ static void find_groups(const ode_problem *pulled, int contacts, member *body)
             join(pulled, pulled->contact[i].body, body);
         }
     }
+    for (int i = 0; i < LANES * pulled->stiffened_fours; i++) {
+        const ode_stiffened_four *of = &pulled->stiffened_four[i / LANES];
+        if (of->trace[i % LANES] > 0) {
+            head_of(pulled, of->body[i % LANES], body)->springs = true;
+        }
+    }
     for (int i = 0; i < contacts; i++) {
         const sprag_contact *contact = &pulled->contact[i];
         for (int side = 0; side < 2; side++) {
@@ -208,8 +215,6 @@ static bool copy_problem(ode_problem *pulled, sprag_scratch *scratch)
         memcpy(copy.spent, now.spent, contacts * sizeof *copy.spent);
         memcpy(copy.spent_work, now.spent_work, contacts * sizeof *copy.spent_work);
         memcpy(copy.spent_row, now.spent_row, rows * sizeof *copy.spent_row);
-    } else {
-        pulled->unspent = now.body;
     }
     pulled->before = now;
     set_parts(pulled, &copy);
