@@ -36,15 +36,15 @@ static void take_scratch(advance_run *run)
     run->attempt.chords = SPRAG_TAKE(scratch, frame->bodies, advance_chords);
     run->attempt.axis = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.axis);
     run->push.velocity = SPRAG_TAKE(scratch, frame->bodies, *run->push.velocity);
-    run->work.pair = SPRAG_TAKE(scratch, frame->pairs, int);
+    run->active = SPRAG_TAKE(scratch, frame->pairs, int);
     run->attempt.share = SPRAG_TAKE(scratch, frame->bodies, double);
     run->load = SPRAG_TAKE_RAW(scratch, frame->bodies, advance_load);
     run->middles.kick = SPRAG_TAKE(scratch, frame->bodies, *run->middles.kick);
     run->middles.lag = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
     run->middles.next = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
     run->middles.ratio = SPRAG_TAKE(scratch, frame->bodies, double);
-    run->work.moved = SPRAG_TAKE(scratch, frame->bodies, bool);
-    run->control.half = SPRAG_TAKE_RAW(scratch, frame->bodies, *run->control.half);
+    run->marked = SPRAG_TAKE(scratch, frame->bodies, bool);
+    run->half = SPRAG_TAKE_RAW(scratch, frame->bodies, *run->half);
     run->energy.leader = SPRAG_TAKE(scratch, frame->bodies, int);
     run->energy.before = SPRAG_TAKE(scratch, frame->bodies, double);
     run->energy.cluster = SPRAG_TAKE(scratch, frame->bodies, *run->energy.cluster);
@@ -181,7 +181,7 @@ bool advance_open(advance_run *run)
     if (stats->frames == 0) {
         stats->least_step = stats->least_gap = INFINITY;
     }
-    run->left = run->control.suggested = frame->step;
+    run->left = run->suggested = frame->step;
     run->attempt.blocking = -1;
     take_scratch(run);
     if (!advance_has_memory(run)) {

@@ -133,11 +133,6 @@ typedef struct advance_attempt {
     int slowed_pair; // pair that slowed a body down, -1: none
 } advance_attempt;
 
-typedef struct advance_work { // scratch of mesh.c, plan.c and coarse.c
-    int *pair;                // pairs
-    bool *moved;              // bodies
-} advance_work;
-
 typedef struct advance_load { // of loads.c: what its joints do to a body
     double stiffness[9];      // N m/rad, of its turns: torque against a turn
     double rate, rate_across; // 1/s^2, of this over its inertia; of its distances over its mass
@@ -155,11 +150,6 @@ typedef struct advance_middles { // of middles.c
     bool counts;        // lags change with the sub-step
 } advance_middles;
 
-typedef struct advance_mesh_crossing { // of mesh.c: the two meshes that were looked at last
-    int first;                         // pair of them, -1: none
-    bool crosses;
-} advance_mesh_crossing;
-
 typedef struct advance_cluster { // of energy.c: bodies that contacts or joints connect
     double gain, energy;         // J; kinetic
     double mass, momentum[3];
@@ -171,11 +161,6 @@ typedef struct advance_energy { // of energy.c
     int *leader;                // bodies: the first of their cluster, by union
     advance_cluster *cluster;   // of the leaders
 } advance_energy;
-
-typedef struct advance_control { // of error.c
-    double (*half)[6];           // m/s, rad/s, bodies: of half the sub-step
-    double suggested;            // s, length of the next sub-step
-} advance_control;
 
 typedef struct advance_run {
     // by the caller of advance_open:
@@ -209,11 +194,14 @@ typedef struct advance_run {
     advance_rows rows;
     advance_push push;
     advance_attempt attempt;
-    advance_work work;
     advance_middles middles;
-    advance_mesh_crossing mesh_crossing;
     advance_energy energy;
-    advance_control control;
+    double suggested;   // s, length of the next sub-step, by error.c
+    double (*half)[6];  // m/s, rad/s, bodies: of half the sub-step, of error.c
+    bool *marked;       // bodies, of coarse.c and middles.c
+    int *active;        // pairs, of mesh.c
+    int crossing_first; // pair of the two meshes that mesh.c has looked at last; -1: none
+    bool crosses;       // they do
 } advance_run;
 
 // A ball about the centre of its body: its surface stays where it is as the body turns.
@@ -376,9 +364,8 @@ typedef enum advance_seam {
     ADVANCE_LEVEL_SEAM, // of triangles that lie in one plane
 } advance_seam;
 
-// Is the normal at a point of the pair's triangle one that only a seam of its mesh has?
-advance_seam advance_seam_at(advance_run *run, int pair, const double at[3],
-                             const double normal[3]);
+// Is the normal of the pair's gap one that only a seam of its triangle's mesh has?
+advance_seam advance_find_seam(const advance_run *run, int pair);
 
 // If a corner of the pair's triangle blocks, and another triangle rises from there towards the
 // shape: finds a plane, by its normal into shape 0, near the front of that one, which separates the

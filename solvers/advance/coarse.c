@@ -20,7 +20,7 @@ bool advance_is_coarse(const advance_run *run)
 static bool project(advance_run *run, bool as_solved)
 {
     const int points = run->points.count;
-    bool *moved = run->work.moved;
+    bool *moved = run->marked;
     for (int round = 0; round < ADVANCE_ROUNDS; round++) {
         if (!as_solved) {
             const bool exact = run->rows.count > 0 && round >= ADVANCE_SWEPT_ROUNDS;
@@ -102,7 +102,7 @@ static bool slow_pair(advance_run *run, int pair, bool *moved)
 
 static void slow_down(advance_run *run)
 {
-    bool *moved = run->work.moved;
+    bool *moved = run->marked;
     run->attempt.slowed_pair = run->attempt.blocking;
     for (int round = 0; round < ADVANCE_SLOW_ROUNDS && run->attempt.safe < run->attempt.length;
          round++) {

@@ -15,7 +15,7 @@
 // attempts.
 static double find_error(advance_run *run, double length)
 {
-    double(*half)[6] = run->control.half, most = 0;
+    double(*half)[6] = run->half, most = 0;
     advance_begin_attempt(run, 0.5 * length);
     advance_solve(run, 0.5 * length);
     for (int i = 0; i < run->frame->bodies; i++) {
@@ -40,7 +40,7 @@ static double find_error(advance_run *run, double length)
 double advance_choose_length(advance_run *run)
 {
     const double shortest = fmax(run->options->shortest, 1e-6) * run->frame->step;
-    double suggested = run->control.suggested, error = 0, allowed = 0;
+    double suggested = run->suggested, error = 0, allowed = 0;
     double length = suggested < advance_nearly_all * run->left ? suggested : run->left;
     for (bool again = true; again && advance_is_controlled(run);) {
         error = find_error(run, length);
@@ -48,7 +48,7 @@ double advance_choose_length(advance_run *run)
         again = error > allowed && length > shortest && !run->attempt.failed;
         length *= again ? 0.5 : 1;
     }
-    run->control.suggested = length * (error <= advance_error_slack * allowed ? 2 : 1);
+    run->suggested = length * (error <= advance_error_slack * allowed ? 2 : 1);
     run->stats->error = fmax(run->stats->error, error);
     return length;
 }

@@ -61,7 +61,7 @@ static bool rises_at(const advance_run *run, int pair, const double at[3], const
 
 // The point lies on a seam if another triangle that contains it rises above the plane of contact:
 // then the other body is nearer to that triangle.
-advance_seam advance_seam_at(advance_run *run, int pair, const double at[3], const double normal[3])
+advance_seam advance_find_seam(const advance_run *run, int pair)
 {
     const advance_near *of = &run->near[pair];
     double up[3], local[3];
@@ -70,7 +70,8 @@ advance_seam advance_seam_at(advance_run *run, int pair, const double at[3], con
     if (of->triangle < 0 || !facet_of(run, pair, &f)) {
         return seam;
     }
-    turn_from_mesh(of, normal, up);
+    const double *at = of->gap.point[of->triangle];
+    turn_from_mesh(of, of->gap.normal, up);
     if (dot3(up, f.front) > 1 - 1e-12) {
         return seam;
     }
@@ -206,15 +207,14 @@ static bool cross(const advance_run *run, int pair)
 static bool meshes_cross(advance_run *run, int pair)
 {
     const int *of = run->near[pair].mesh;
-    advance_mesh_crossing *looked = &run->mesh_crossing;
-    if (looked->first != of[0]) {
-        looked->first = of[0];
-        looked->crosses = false;
-        for (int i = of[0]; i < of[1] && !looked->crosses; i++) {
-            looked->crosses = cross(run, i);
+    if (run->crossing_first != of[0]) {
+        run->crossing_first = of[0];
+        run->crosses = false;
+        for (int i = of[0]; i < of[1] && !run->crosses; i++) {
+            run->crosses = cross(run, i);
         }
     }
-    return looked->crosses;
+    return run->crosses;
 }
 
 // Two triangles of crossing meshes that are near each other, back to back, have passed through each
@@ -350,7 +350,7 @@ void advance_share_active(advance_run *run)
         int active = 0;
         end = run->near[first].mesh[1];
         for (int i = first; i < end; i++) { // those first
-            run->work.pair[active] = i;
+            run->active[active] = i;
             active += run->near[i].memory->active;
         }
         const int planes = run->near[first].triangle < 0 ? 0 : active;
@@ -358,7 +358,7 @@ void advance_share_active(advance_run *run)
             advance_near *near = &run->near[i];
             bool shares = near->memory->active || (near->closed && near->points == 0);
             for (int k = 0; k < planes && !shares && !isinf(near->clear); k++) {
-                shares = are_level(run, run->work.pair[k], i);
+                shares = are_level(run, run->active[k], i);
             }
             near->memory->active = shares;
         }

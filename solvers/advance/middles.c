@@ -210,7 +210,7 @@ void advance_start_velocities(advance_run *run, advance_problem *p)
 {
     const double step = p->problem.step;
     const bool bounces = advance_bounces(run, p);
-    bool *hangs = run->work.moved;
+    bool *hangs = run->marked;
     for (int i = 0; i < run->frame->bodies; i++) {
         run->middles.ratio[i] = 1;
         memset(run->middles.kick[i], 0, sizeof run->middles.kick[i]);
@@ -236,7 +236,7 @@ void advance_start_velocities(advance_run *run, advance_problem *p)
 // another: the ratio would take its share from one of both alone.
 static void keep_whole(advance_run *run)
 {
-    bool *loaded = run->work.moved;
+    bool *loaded = run->marked;
     memset(loaded, 0, (size_t)run->frame->bodies * sizeof *loaded);
     for (int i = 0; i < run->points.count; i++) {
         if (run->points.point[i].normal_force > 0) {

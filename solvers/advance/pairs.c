@@ -218,9 +218,7 @@ static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold
 {
     advance_near *near = &run->near[pair];
     const int triangle = near->triangle;
-    advance_seam seam =
-        triangle < 0 ? ADVANCE_NO_SEAM
-                     : advance_seam_at(run, pair, near->gap.point[triangle], near->gap.normal);
+    const advance_seam seam = advance_find_seam(run, pair);
     memcpy(normal, near->gap.normal, sizeof near->gap.normal);
     if (seam == ADVANCE_NO_SEAM) {
         return true;
@@ -289,7 +287,7 @@ void advance_scan(advance_run *run, double reach)
     const sprag_frame *frame = run->frame;
     advance_spend(run, ADVANCE_LOOK_WORK * frame->pairs);
     run->points.count = 0;
-    run->mesh_crossing.first = -1;
+    run->crossing_first = -1;
     for (int i = 0; i < frame->colliders; i++) {
         sprag_carried_at(&run->side[i].carried, 0, &run->side[i].pose);
     }
