@@ -51,7 +51,5 @@ void sprag_pair_contact(const sprag_frame *frame, const sprag_pair *pair, const 
 
 void sprag_pair_add_impulse(sprag_pair *pair, const double wrench[2][6], double duration)
 {
-    for (int side = 0; side < 2; side++) {
-        add_scaled(pair->impulse[side], duration, wrench[side], 6);
-    }
+    add_scaled(*pair->impulse, duration, *wrench, 12);
 }

@@ -217,15 +217,22 @@ void sprag_spin_turn(const double axis[3], double step, double w[3], double turn
 
 // ---- free flight
 
+// y = R A R' x, of a matrix A in the axes of the body.
+static void multiply_turned(const double A[9], const double q[4], const double x[3], double y[3])
+{
+    const double back[4] = {q[0], -q[1], -q[2], -q[3]};
+    double own[3] = {x[0], x[1], x[2]};
+    rotate(back, own);
+    mul33(A, own, y);
+    rotate(q, y);
+}
+
 // dq/dt = w q / 2 with w = R I^-1 R' L
 static void quaternion_rate(const double inverse[9], const double L[3], const double q[4],
                             double rate[4])
 {
-    double w[4] = {0}, own[3] = {L[0], L[1], L[2]};
-    const double back[4] = {q[0], -q[1], -q[2], -q[3]};
-    rotate(back, own);
-    mul33(inverse, own, w + 1);
-    rotate(q, w + 1);
+    double w[4] = {0};
+    multiply_turned(inverse, q, L, w + 1);
     multiply_quaternions(w, q, rate);
     for (int k = 0; k < 4; k++) {
         rate[k] *= 0.5;
@@ -256,26 +263,14 @@ static void runge_kutta(const double inverse[9], const double L[3], double step,
     normalise4(q);
 }
 
-// w, and twice the energy.
-static double velocity_of(const double inverse[9], const double L[3], const double q[4],
-                          double w[3])
-{
-    const double back[4] = {q[0], -q[1], -q[2], -q[3]};
-    double own[3] = {L[0], L[1], L[2]};
-    rotate(back, own);
-    mul33(inverse, own, w);
-    rotate(q, w);
-    return dot3(L, w);
-}
-
 // Turns the body, by what the integration has lost, to where its energy is what it was: a small
 // turn t changes L.w by 2 t.(w x L). false: it has lost more.
 static bool restore_energy(const double inverse[9], const double L[3], double energy, double q[4])
 {
     double w[3], slope[3], turn[3], small[4], before[4];
-    double lost = energy - velocity_of(inverse, L, q, w);
+    multiply_turned(inverse, q, L, w);
     cross3(w, L, slope);
-    double square = dot3(slope, slope);
+    double lost = energy - dot3(L, w), square = dot3(slope, slope);
     if (!(fabs(lost) < 2 * spin_correction * sqrt(square))) {
         // about a principal axis the energy does not depend on turns
         return fabs(lost) < spin_correction * energy;
@@ -306,18 +301,12 @@ static void turn_about_momentum(const double L[3], const double w[3], double ste
 static void set_velocity(const double inertia[9], const double inverse[9], const double L[3],
                          const double q[4], double w[3])
 {
-    const double back[4] = {q[0], -q[1], -q[2], -q[3]};
-    double left[3];
+    double left[3], turned[3];
     memset(w, 0, 3 * sizeof *w);
     for (int i = 0; i < 2; i++) {
-        double own[3] = {w[0], w[1], w[2]}, turned[3];
-        rotate(back, own);
-        mul33(inertia, own, turned);
-        rotate(q, turned);
+        multiply_turned(inertia, q, w, turned);
         subtract3(L, turned, left);
-        rotate(back, left);
-        mul33(inverse, left, turned);
-        rotate(q, turned);
+        multiply_turned(inverse, q, left, turned);
         add_scaled(w, 1, turned, 3);
     }
 }
@@ -332,14 +321,11 @@ bool sprag_spin_tumbles(const double inertia[9], const double w[3], double step)
 
 void sprag_spin_fly(const double inertia[9], double step, double w[3], double q[4])
 {
-    const double before[4] = {q[0], -q[1], -q[2], -q[3]};
-    double inverse[9], L[3], own[3] = {w[0], w[1], w[2]};
+    double inverse[9], L[3];
     if (invert33(inertia, inverse) == 0) {
         return;
     }
-    rotate(before, own);
-    mul33(inertia, own, L);
-    rotate(q, L);
+    multiply_turned(inertia, q, w, L);
     double energy = dot3(L, w);
     double steps = ceil(norm3(w) * step / spin_substep), turned[4] = {q[0], q[1], q[2], q[3]};
     for (int i = 0; i < steps && steps <= SPIN_SUBSTEPS_MAX; i++) {
