@@ -15,23 +15,6 @@ static void expose(const group *g)
     }
 }
 
-// Room for so many rows. false: no memory.
-static bool make_room(group *g, int rows)
-{
-    if (rows > g->row_room) {
-        int room = rows + 16;
-        sprag_row *row = SPRAG_TAKE(g->s->a->input.scratch + 1, room, sprag_row);
-        int *joint = SPRAG_TAKE(g->s->a->input.scratch + 1, room, int);
-        if (g->s->a->input.scratch[1].failed) {
-            return false;
-        }
-        g->row = row;
-        g->row_joint = joint;
-        g->row_room = room;
-    }
-    return true;
-}
-
 // Joints at powered stops add forces to the bodies while ODE computes their rows.
 static void save_accumulators(group *g)
 {
@@ -132,7 +115,7 @@ static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
     if (g->joints == 0) {
         return 0;
     }
-    if (!is_finite(g) || !make_room(g, 6 * g->joints)) {
+    if (!is_finite(g)) {
         return -1;
     }
     expose(g);
@@ -202,8 +185,7 @@ static void add_forces(void *data, const sprag_row *row, const double *row_force
     for (int i = 0; i < g->frame.contacts; i++) {
         double wrench[2][6];
         sprag_contact_wrench(&g->contact[i], contact_force[i], wrench);
-        add_scaled(g->contact_wrench[i][0], share, wrench[0], 6);
-        add_scaled(g->contact_wrench[i][1], share, wrench[1], 6);
+        add_scaled(*g->contact_wrench[i], share, *wrench, 12);
     }
 }
 

@@ -1,20 +1,12 @@
 // Forces of a group -> joint feedback, and guesses for the next step.
 #include "frame_run.h"
 
-#include <string.h>
-
 #include "linalg.h"
 
 // Two geoms may have several pairs, of triangles; their forces add up.
 static void write_pair_feedback(const group *g)
 {
     double rate = 1 / g->s->a->input.step;
-    for (int i = 0; i < g->frame.pairs; i++) {
-        if (g->pair[i].wants_impulse) {
-            pair_answer *answer = step_answer_for(g->s, g->source[i]);
-            memset(answer->force, 0, sizeof answer->force);
-        }
-    }
     for (int i = 0; i < g->frame.pairs; i++) {
         if (!g->pair[i].wants_impulse) {
             continue;

@@ -101,11 +101,6 @@ void sprag_ode_fluids_begin_step(ode_fluids *f, dWorldID world, bool quick)
     }
 }
 
-void sprag_ode_fluids_forget(ode_fluids *fluids)
-{
-    fluids->bodies = 0;
-}
-
 void sprag_ode_fluids_end_body(ode_fluid_body *body, double flown)
 {
     body->flown = flown;

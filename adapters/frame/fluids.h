@@ -12,9 +12,9 @@ typedef struct ode_fluid_body {
     double velocity[6]; // m/s, rad/s, that the step has left
 } ode_fluid_body;
 
-typedef struct ode_fluids {  // of a world; all zero: nothing is known of the last step
+typedef struct ode_fluids {  // of a world; all zero at first
     ode_fluid_body *body[2]; // of the step under way; of the last one, and room for the next
-    int bodies, room[2];
+    int bodies, room[2];     // no bodies: nothing is known of the last step, as it had no fluids
 } ode_fluids;
 
 void sprag_ode_fluids_free(ode_fluids *fluids);
@@ -22,9 +22,6 @@ void sprag_ode_fluids_free(ode_fluids *fluids);
 // sprag_ode_begin_step, in a world whose last steps went through here too. Where memory lacks, the
 // forces act as they are.
 void sprag_ode_fluids_begin_step(ode_fluids *fluids, dWorldID world, bool quick);
-
-// Before a step without fluids: what the last steps left is not that of the step before the next.
-void sprag_ode_fluids_forget(ode_fluids *fluids);
 
 // flown: s, of the body.
 void sprag_ode_fluids_end_body(ode_fluid_body *body, double flown);

@@ -92,12 +92,12 @@ typedef struct group {
     ode_limited *limited;    // those with stops
     known_forces *known;     // of the joints, by callbacks.c: of the last sub-step
     int joints, limits;
-    // by callbacks.c:
+    // by callbacks.c, with room for 6 of each joint:
     sprag_row *row;
     int *row_joint; // rows: which of the joints
-    int row_room;
-    sprag_stop *stop;               // room for 6 of each joint
-    dJointID *stop_joint;           // of the stops
+    sprag_stop *stop;
+    dJointID *stop_joint; // of the stops
+    // by callbacks.c:
     double (*contact_wrench)[2][6]; // N, N m, mean over the frame
     double (*joint_wrench)[2][6];   // likewise
     const sprag_motion *motion;     // while limits are searched for

@@ -30,28 +30,6 @@ static void record_first(const group *g, const long *before)
     }
 }
 
-// Options of an attempt: of one of the two methods.
-typedef struct method {
-    sprag_advance_options advance;
-    sprag_compliant_options compliant;
-    bool is_compliant, is_last;
-} method;
-
-// left: share of the work of the step.
-static method method_of(const ode_advance *a, int attempt, double left)
-{
-    const double work = fmax(left, frame_least_work);
-    method m = {.advance = a->input.options,
-                .is_compliant = a->input.compliant != NULL,
-                .is_last = attempt + 1 == FRAME_ATTEMPTS};
-    m.advance.work *= work;
-    if (m.is_compliant) {
-        m.compliant = *a->input.compliant;
-        m.compliant.work *= work;
-    }
-    return m;
-}
-
 // Has a body moved farther than pairs were searched for, and has its group, by the ways of all
 // bodies, pairs that were not found? Then pairs are to be searched for farther away. Joints and
 // impacts make bodies faster. outrun: set for the islands that lead such groups.
@@ -75,23 +53,35 @@ static bool outruns(step *s, bool *outrun)
     return more;
 }
 
-static void advance_group(step *s, const members *m, int leader, const method *by, group *g)
+// By one of the two methods. work: share of that of the step.
+static sprag_result run_method(group *g, double work)
+{
+    ode_advance *a = g->s->a;
+    const sprag_frame_calls calls = group_calls(g);
+    sprag_scratch *scratch = a->input.scratch + 2;
+    sprag_scratch_reset(scratch);
+    if (a->input.compliant) {
+        sprag_compliant_options options = *a->input.compliant;
+        sprag_compliant_reason reason;
+        options.work *= work;
+        return sprag_compliant(&g->frame, &options, &calls, scratch, &a->results.compliant_stats,
+                               &reason);
+    }
+    sprag_advance_options options = a->input.options;
+    options.work *= work;
+    return sprag_advance(&g->frame, &options, &calls, scratch, &a->results.stats);
+}
+
+static void advance_group(step *s, const members *m, int leader, double work, group *g)
 {
     ode_advance *a = s->a;
     if (!group_make(g, s, m, leader)) {
         s->failed = true;
         return;
     }
-    const sprag_frame_calls calls = group_calls(g);
     long before[SPRAG_COMPLIANT_REASONS];
     memcpy(before, a->results.compliant_stats.reason_count, sizeof before);
-    sprag_compliant_reason reason;
-    sprag_scratch_reset(a->input.scratch + 2);
-    g->result = by->is_compliant
-                    ? sprag_compliant(&g->frame, &by->compliant, &calls, a->input.scratch + 2,
-                                      &a->results.compliant_stats, &reason)
-                    : sprag_advance(&g->frame, &by->advance, &calls, a->input.scratch + 2,
-                                    &a->results.stats);
+    g->result = run_method(g, work);
     s->failed |= g->result == SPRAG_NO_MEMORY;
     record_first(g, before);
     for (int i = 0; i < g->frame.bodies; i++) {
@@ -114,11 +104,12 @@ static void end_group(const group *g, const members *m)
     }
 }
 
-// *left: share of the work of the step, before and after. *again: the step is to start again.
-static bool advance_groups(step *s, int attempt, double *left, bool *again)
+// *left: share of the work of the step, before and after. *again: the step is to start again,
+// unless this attempt is the last.
+static bool advance_groups(step *s, bool last, double *left, bool *again)
 {
     members m;
-    const method by = method_of(s->a, attempt, *left);
+    const double work = fmax(*left, frame_least_work);
     const int islands = (int)s->a->input.islands->count;
     group *of = SPRAG_TAKE_RAW(s->scratch, islands, group);
     bool *outrun = SPRAG_TAKE(s->scratch, islands, bool);
@@ -130,41 +121,37 @@ static bool advance_groups(step *s, int attempt, double *left, bool *again)
     sprag_scratch_reset(s->a->input.scratch + 1);
     for (int i = 0; i < islands && !s->failed; i++) {
         if (step_leads(s, &m, i)) {
-            advance_group(s, &m, i, &by, &of[(*groups)++]);
+            advance_group(s, &m, i, work, &of[(*groups)++]);
         }
     }
     *again = !s->failed && outruns(s, outrun);
-    for (int i = 0; i < *groups && !s->failed && (by.is_last || !*again); i++) {
+    for (int i = 0; i < *groups && !s->failed && (last || !*again); i++) {
         if (outrun[of[i].leader]) {
             stand_still(&of[i]);
         } else {
             end_group(&of[i], &m);
         }
     }
-    *left = by.is_compliant ? 0 : *left - s->a->results.stats.work * fmax(*left, frame_least_work);
+    *left = s->a->input.compliant ? 0 : *left - s->a->results.stats.work * work;
     return !s->failed;
 }
 
 static bool run(step *s)
 {
     ode_advance_results *results = &s->a->results;
-    sprag_advance_stats before = results->stats;
-    sprag_compliant_stats compliant_before = results->compliant_stats;
     double left = 1;
     bool again = true;
     if (!step_pull_bodies(s) || !step_pull_answers(s)) {
         return false;
     }
+    const ode_advance_results before = *results;
     for (int i = 0; i < FRAME_ATTEMPTS && again; i++) {
         if (i > 0) {
             step_restore(s);
             sprag_ode_pair_memories_undo(s->a->input.geometry);
         }
-        results->stats = before;
+        *results = before;
         results->stats.work = 0;
-        results->compliant_stats = compliant_before;
-        results->contacts = results->rows = results->given_contacts = 0;
-        results->dropped_contacts = 0;
         memset(results->remaining, 0, s->a->input.islands->count * sizeof *results->remaining);
         if (i > 0 && s->a->calls.restart) {
             s->a->calls.restart(s->a->calls.data);
@@ -176,7 +163,7 @@ static bool run(step *s)
         if (results->sleepers > 0) {
             return true;
         }
-        if (!advance_groups(s, i, &left, &again)) {
+        if (!advance_groups(s, i + 1 == FRAME_ATTEMPTS, &left, &again)) {
             return false;
         }
     }

@@ -234,6 +234,8 @@ static void set_joints(group *g, const members *m)
     reduce_given(g, scratch);
     g->contact_wrench = SPRAG_TAKE(scratch, g->frame.contacts, *g->contact_wrench);
     g->joint_wrench = SPRAG_TAKE(scratch, g->joints, *g->joint_wrench);
+    g->row = SPRAG_TAKE_RAW(scratch, 6 * g->joints, sprag_row);
+    g->row_joint = SPRAG_TAKE_RAW(scratch, 6 * g->joints, int);
     g->stop = SPRAG_TAKE_RAW(scratch, 6 * g->joints, sprag_stop);
     g->stop_joint = SPRAG_TAKE_RAW(scratch, 6 * g->joints, dJointID);
 }

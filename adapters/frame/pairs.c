@@ -174,8 +174,6 @@ static sprag_result find_pairs(step *s, bool again, ode_pairs *pairs)
 // of boxes.
 static bool may_meet(const step *s, const ode_pair *pair)
 {
-    const sprag_shape *shape[2] = {&pair->side[0]->shape, &pair->side[1]->shape};
-    const sprag_pose *pose[2] = {&pair->side[0]->pose, &pair->side[1]->pose};
     double reach = 0, way[3] = {0, 0, 0};
     for (int side = 0; side < 2; side++) {
         const body_state *b = step_mover_of(s, pair->side[side]);
@@ -187,7 +185,7 @@ static bool may_meet(const step *s, const ode_pair *pair)
     }
     const sprag_gap_query query = {reach + norm3(way), 0};
     sprag_gap gap;
-    return sprag_gap_find(shape, pose, &query, NULL, &gap, NULL) == SPRAG_BAD_PROBLEM ||
+    return sprag_ode_gap(pair, &query, &gap, NULL) == SPRAG_BAD_PROBLEM ||
            (!gap.beyond && gap.distance <= fmax(0, -dot3(way, gap.normal)) + reach);
 }
 

@@ -273,7 +273,7 @@ void begin_frame(world_state *w, stock called)
         return;
     }
     if (w->frame) {
-        sprag_ode_fluids_forget(&w->frame->fluids);
+        w->frame->fluids.bodies = 0;
     }
     sprag_ode_begin_step(w->id, quick);
 }
