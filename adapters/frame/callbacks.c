@@ -11,7 +11,7 @@
 static void expose(const group *g)
 {
     for (int i = 0; i < g->frame.bodies; i++) {
-        body_expose(g->state[i], &g->body[i]);
+        body_expose(g->state[i], &g->frame.body[i]);
     }
 }
 
@@ -30,7 +30,7 @@ static void collect_forces(group *g)
         double now[6];
         sprag_ode_read_accumulators(b->id, now);
         for (int k = 0; k < 6; k++) {
-            g->body[i].force[k] = b->start.force[k] + (now[k] - b->before_rows[k]);
+            g->frame.body[i].force[k] = b->start.force[k] + (now[k] - b->before_rows[k]);
         }
         sprag_ode_set_accumulators(b->id, b->before_rows);
     }
@@ -41,7 +41,7 @@ static bool is_finite(const group *g)
 {
     double sum = 0;
     for (int i = 0; i < g->frame.bodies; i++) {
-        const sprag_mover *body = &g->body[i];
+        const sprag_mover *body = &g->frame.body[i];
         for (int k = 0; k < 9; k++) {
             sum += 0 * body->pose.rotation[k] + 0 * body->pose.position[k % 3] +
                    0 * body->velocity[k % 6];
@@ -282,13 +282,13 @@ static dJointID ask_there(const group *g, const ode_pair *source, double gap)
     for (int side = 0; side < 2; side++) {
         b[side] = step_mover_of(g->s, source->side[side]);
         if (b[side]) {
-            body_expose(b[side], &g->body[b[side]->local]);
+            body_expose(b[side], &g->frame.body[b[side]->local]);
         }
     }
     dJointID joint = g->s->a->calls.ask(g->s->a->calls.data, source, gap);
     for (int side = 0; side < 2; side++) {
         if (b[side]) {
-            body_observe(b[side], &g->body[b[side]->local]);
+            body_observe(b[side], &g->frame.body[b[side]->local]);
         }
     }
     return joint;
@@ -301,19 +301,19 @@ static bool ask_pair(void *data, int i, double gap, double time)
     const pair_answer *known = step_answer_for(g->s, source);
     ode_advance *a = g->s->a;
     if (known) { // by another triangle, or in an earlier attempt
-        group_set_surface(g->s, &g->pair[i], source, known);
+        group_set_surface(g->s, &g->frame.pair[i], source, known);
         return known->accepted && known->paired;
     }
     bool offered = a->calls.was_offered(a->calls.data, source->side[0]->id, source->side[1]->id);
     if (offered && ((time == 0 && gap <= frame_surely_near * a->input.reach) ||
                     step_was_within(source, frame_surely_near * a->input.look_ahead))) {
-        return take_answer(g->s, &g->pair[i], source, NULL);
+        return take_answer(g->s, &g->frame.pair[i], source, NULL);
     }
     if (!a->calls.ask) {
-        g->pair[i].surface = (sprag_surface){.bounce = 0};
+        g->frame.pair[i].surface = (sprag_surface){.bounce = 0};
         return true;
     }
-    return take_answer(g->s, &g->pair[i], source, ask_there(g, source, gap));
+    return take_answer(g->s, &g->frame.pair[i], source, ask_there(g, source, gap));
 }
 
 static void report_event(void *data, const sprag_event *event)

@@ -8,7 +8,7 @@ static void write_pair_feedback(const group *g)
 {
     double rate = 1 / g->s->a->input.step;
     for (int i = 0; i < g->frame.pairs; i++) {
-        if (!g->pair[i].wants_impulse) {
+        if (!g->frame.pair[i].wants_impulse) {
             continue;
         }
         pair_answer *answer = step_answer_for(g->s, g->source[i]);
@@ -17,7 +17,7 @@ static void write_pair_feedback(const group *g)
         sprag_ode_joint_bodies(answer->joint, body, &reversed);
         bool swapped = body[0] != g->source[i]->side[0]->body;
         for (int side = 0; side < 2; side++) {
-            add_scaled(answer->force[side], rate, g->pair[i].impulse[side != swapped], 6);
+            add_scaled(answer->force[side], rate, g->frame.pair[i].impulse[side != swapped], 6);
         }
         sprag_ode_feedback_set(answer->joint, (const double(*)[6])answer->force);
     }
@@ -53,7 +53,7 @@ static double lag_of(const group *g, dJointID joint)
     double lag = 0;
     for (int side = 0; side < 2; side++) {
         const body_state *b = step_body_of(g->s, dJointGetBody(joint, side));
-        lag = b ? fmax(lag, g->body[b->local].lag) : lag;
+        lag = b ? fmax(lag, g->frame.body[b->local].lag) : lag;
     }
     return lag;
 }
@@ -82,7 +82,7 @@ static void report_active_gaps(const group *g)
 {
     const ode_advance *a = g->s->a;
     for (int i = 0; i < g->frame.pairs && a->calls.active_across_gap; i++) {
-        const sprag_pair_memory *memory = g->pair[i].memory;
+        const sprag_pair_memory *memory = g->frame.pair[i].memory;
         if (memory->active && memory->reach > a->input.reach) {
             a->calls.active_across_gap(a->calls.data, g->source[i], memory->reach);
         }

@@ -80,17 +80,15 @@ typedef struct group {
     sprag_result result; // of the method, by frame_step.c
     // by group_make:
     sprag_frame frame;
-    sprag_mover *body;
     body_state **state;       // of the bodies
     sprag_collider *collider; // one for each side of the pairs
     const ode_geom **side;    // of the colliders
-    sprag_pair *pair;
-    const ode_pair **source; // of the pairs
-    sprag_contact *contact;  // given contacts
-    dJointID *contact_joint; // of these
-    dJointID *joint;         // with rows
-    ode_limited *limited;    // those with stops
-    known_forces *known;     // of the joints, by callbacks.c: of the last sub-step
+    const ode_pair **source;  // of the pairs
+    sprag_contact *contact;   // given contacts
+    dJointID *contact_joint;  // of these
+    dJointID *joint;          // with rows
+    ode_limited *limited;     // those with stops
+    known_forces *known;      // of the joints, by callbacks.c: of the last sub-step
     int joints, limits;
     // by callbacks.c, with room for 6 of each joint:
     sprag_row *row;

@@ -8,7 +8,7 @@
 static void stand_still(group *g)
 {
     for (int i = 0; i < g->frame.bodies; i++) {
-        g->body[i] = g->state[i]->start;
+        g->frame.body[i] = g->state[i]->start;
     }
     g->s->a->results.stats.stalled += g->s->a->input.step;
 }
@@ -24,7 +24,7 @@ static void record_first(const group *g, const long *before)
         }
     }
     for (int i = 0; i < g->frame.pairs && !a->warnings.overlap[0]; i++) {
-        for (int side = 0; side < 2 && g->pair[i].began_deep; side++) {
+        for (int side = 0; side < 2 && g->frame.pair[i].began_deep; side++) {
             a->warnings.overlap[side] = g->source[i]->side[side]->named;
         }
     }
@@ -85,7 +85,7 @@ static void advance_group(step *s, const members *m, int leader, double work, gr
     s->failed |= g->result == SPRAG_NO_MEMORY;
     record_first(g, before);
     for (int i = 0; i < g->frame.bodies; i++) {
-        g->state[i]->mover = &g->body[i];
+        g->state[i]->mover = &g->frame.body[i];
     }
 }
 

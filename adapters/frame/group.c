@@ -95,7 +95,7 @@ static bool has_other_normal(const step *s, const ode_pair *pair, dJointID joint
 
 static void set_pair(group *g, int i, const ode_pair *source)
 {
-    sprag_pair *pair = &g->pair[i];
+    sprag_pair *pair = &g->frame.pair[i];
     step *s = g->s;
     g->source[i] = source;
     *pair = (sprag_pair){.memory = source->memory};
@@ -119,13 +119,13 @@ static bool set_bodies(group *g, const members *m)
     const int bodies = sorted_count(&m->bodies, g->leader), *of = sorted_of(&m->bodies, g->leader);
     sprag_scratch *scratch = s->a->input.scratch + 1;
     g->frame.bodies = bodies;
-    g->frame.body = g->body = SPRAG_TAKE_RAW(scratch, bodies, sprag_mover);
+    g->frame.body = SPRAG_TAKE_RAW(scratch, bodies, sprag_mover);
     g->state = SPRAG_TAKE_RAW(scratch, bodies, body_state *);
     for (int i = 0; i < bodies && !scratch->failed; i++) {
         body_state *b = &s->body[of[i]];
         b->local = i;
         g->state[i] = b;
-        g->body[i] = b->start;
+        g->frame.body[i] = b->start;
     }
     return !scratch->failed;
 }
@@ -203,7 +203,7 @@ static void set_lag(group *g, dJointID joint)
     for (int side = 0; side < 2; side++) {
         const body_state *b = step_body_of(g->s, dJointGetBody(joint, side));
         if (b) {
-            g->body[b->local].lag = fmax(g->body[b->local].lag, lag);
+            g->frame.body[b->local].lag = fmax(g->frame.body[b->local].lag, lag);
         }
     }
 }
@@ -246,7 +246,7 @@ static void set_pairs(group *g, const members *m)
     const int pairs = sorted_count(&m->pairs, g->leader), *of = sorted_of(&m->pairs, g->leader);
     sprag_scratch *scratch = s->a->input.scratch + 1;
     g->frame.pairs = pairs;
-    g->frame.pair = g->pair = SPRAG_TAKE_RAW(scratch, pairs, sprag_pair);
+    g->frame.pair = SPRAG_TAKE_RAW(scratch, pairs, sprag_pair);
     g->frame.collider = g->collider = SPRAG_TAKE_RAW(scratch, 2 * pairs, sprag_collider);
     g->side = SPRAG_TAKE_RAW(scratch, 2 * pairs, const ode_geom *);
     g->source = SPRAG_TAKE_RAW(scratch, pairs, const ode_pair *);

@@ -51,29 +51,25 @@ typedef struct coordinate {
     value_fn *value;
     param_fn *param;
     set_fn *set;
-    int low, high; // parameters
+    int low; // parameter of the lower stop
     bool angle;
 } coordinate;
 
 static const coordinate coordinates[] = {
-    {dJointTypeHinge, value_HingeAngle, param_Hinge, set_Hinge, dParamLoStop, dParamHiStop, true},
-    {dJointTypeSlider, value_SliderPosition, param_Slider, set_Slider, dParamLoStop, dParamHiStop,
-     false},
-    {dJointTypeHinge2, value_Hinge2Angle1, param_Hinge2, set_Hinge2, dParamLoStop, dParamHiStop,
-     true},
+    {dJointTypeHinge, value_HingeAngle, param_Hinge, set_Hinge, dParamLoStop, true},
+    {dJointTypeSlider, value_SliderPosition, param_Slider, set_Slider, dParamLoStop, false},
+    {dJointTypeHinge2, value_Hinge2Angle1, param_Hinge2, set_Hinge2, dParamLoStop, true},
     {dJointTypeUniversal, value_UniversalAngle1, param_Universal, set_Universal, dParamLoStop,
-     dParamHiStop, true},
-    {dJointTypeUniversal, value_UniversalAngle2, param_Universal, set_Universal, dParamLoStop2,
-     dParamHiStop2, true},
-    {dJointTypePR, value_PRPosition, param_PR, set_PR, dParamLoStop, dParamHiStop, false},
-    {dJointTypePR, value_PRAngle, param_PR, set_PR, dParamLoStop2, dParamHiStop2, true},
-    {dJointTypePU, value_PUAngle1, param_PU, set_PU, dParamLoStop1, dParamHiStop1, true},
-    {dJointTypePU, value_PUAngle2, param_PU, set_PU, dParamLoStop2, dParamHiStop2, true},
-    {dJointTypePU, value_PUPosition, param_PU, set_PU, dParamLoStop3, dParamHiStop3, false},
-    {dJointTypePiston, value_PistonPosition, param_Piston, set_Piston, dParamLoStop1, dParamHiStop1,
-     false},
-    {dJointTypePiston, value_PistonAngle, param_Piston, set_Piston, dParamLoStop2, dParamHiStop2,
      true},
+    {dJointTypeUniversal, value_UniversalAngle2, param_Universal, set_Universal, dParamLoStop2,
+     true},
+    {dJointTypePR, value_PRPosition, param_PR, set_PR, dParamLoStop, false},
+    {dJointTypePR, value_PRAngle, param_PR, set_PR, dParamLoStop2, true},
+    {dJointTypePU, value_PUAngle1, param_PU, set_PU, dParamLoStop1, true},
+    {dJointTypePU, value_PUAngle2, param_PU, set_PU, dParamLoStop2, true},
+    {dJointTypePU, value_PUPosition, param_PU, set_PU, dParamLoStop3, false},
+    {dJointTypePiston, value_PistonPosition, param_Piston, set_Piston, dParamLoStop1, false},
+    {dJointTypePiston, value_PistonAngle, param_Piston, set_Piston, dParamLoStop2, true},
 };
 
 enum { COORDINATES = sizeof coordinates / sizeof coordinates[0] };
@@ -89,7 +85,7 @@ static int beside(const coordinate *c, int parameter)
 static bool stops_of(const coordinate *c, dJointID joint, double stop[2])
 {
     stop[0] = c->param(joint, c->low);
-    stop[1] = c->param(joint, c->high);
+    stop[1] = c->param(joint, beside(c, dParamHiStop));
     double most = c->angle ? M_PI : dInfinity;
     bool low = stop[0] > -most, high = stop[1] < most;
     stop[0] = low ? stop[0] : -dInfinity;
@@ -218,7 +214,7 @@ typedef struct marked {
 static void mark_row(marked *m, const coordinate *c, dJointID joint, int which)
 {
     *m = (marked){.of = c,
-                  .stop = {c->param(joint, c->low), c->param(joint, c->high)},
+                  .stop = {c->param(joint, c->low), c->param(joint, beside(c, dParamHiStop))},
                   .erp = c->param(joint, beside(c, dParamStopERP)),
                   .bounce = c->param(joint, beside(c, dParamBounce)),
                   .compliance = c->param(joint, beside(c, dParamStopCFM)),
@@ -229,7 +225,7 @@ static void mark_row(marked *m, const coordinate *c, dJointID joint, int which)
 static void restore(const marked *m, dJointID joint)
 {
     m->of->set(joint, m->of->low, m->stop[0]);
-    m->of->set(joint, m->of->high, m->stop[1]);
+    m->of->set(joint, beside(m->of, dParamHiStop), m->stop[1]);
     m->of->set(joint, beside(m->of, dParamStopERP), m->erp);
     m->of->set(joint, beside(m->of, dParamBounce), m->bounce);
     m->of->set(joint, beside(m->of, dParamStopCFM), m->compliance);
@@ -290,7 +286,7 @@ static int force_rows(marked *forced, dJointID joint)
         if (stops_of(&of[i], joint, stop) && stop[0] < stop[1]) {
             mark_row(&forced[count++], &of[i], joint, i);
             of[i].set(joint, of[i].low, 0);
-            of[i].set(joint, of[i].high, 0);
+            of[i].set(joint, beside(&of[i], dParamHiStop), 0);
             of[i].set(joint, beside(&of[i], dParamStopERP), 1);
         }
     }

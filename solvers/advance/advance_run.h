@@ -29,7 +29,7 @@ typedef struct advance_side {
 // A pair.
 typedef struct advance_near {
     // by advance_open:
-    int body[2];                     // of its shapes, or SPRAG_STATIC
+    int body[2];                     // of its shapes; [1] may be SPRAG_STATIC
     const sprag_carried *carried[2]; // shapes on their bodies' motions; of the run, as the others
     const sprag_shape *shape[2];     // the same shapes
     const sprag_pose *pose[2];       // now
@@ -179,8 +179,8 @@ typedef struct advance_run {
     advance_side *side;   // colliders
     double (*inertia)[9]; // kg m^2, bodies, world axes; by advance_look, energy.c
     double (*inverse)[9]; // of these at the start of the sub-step, 0: none; by advance_look
-    int *assembly; // bodies: the first of those that joints without play connect it to; likewise
-    advance_load *load; // bodies; likewise
+    int *assembly;        // bodies: the first of those that joints connect it to; likewise
+    advance_load *load;   // bodies; likewise
     // the course of the frame, by advance.c and substep.c:
     double time, left;                        // s, done and to go
     double floor;                             // s, no sub-step is planned shorter
@@ -395,9 +395,8 @@ void advance_share_active(advance_run *run);
 
 // ---- solve.c
 
-// Solves for the velocities at the end of a sub-step of this length (s), and sets the attempt's
-// motion.
-void advance_solve(advance_run *run, double length);
+// Solves for the velocities at the end of a sub-step of the attempt's length, and sets its motion.
+void advance_solve(advance_run *run);
 
 // The motion of a body (m/s, rad/s) by its velocity and the push, not projected.
 void advance_motion_of(const advance_run *run, int body, double v[6]);

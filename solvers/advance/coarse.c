@@ -52,7 +52,7 @@ static void solve_projected(advance_run *run, double longest)
          pass++) {
         const int points = run->points.count;
         run->attempt.ignore_dips = true;
-        advance_solve(run, longest);
+        advance_solve(run);
         run->attempt.ignore_dips = false;
         again =
             project(run, pass == 0) || (run->points.count > points && run->attempt.safe < longest);
@@ -86,8 +86,7 @@ static bool slow_pair(advance_run *run, int pair, bool *moved)
 {
     const double part = advance_time_share * run->near[pair].certificate.time / run->attempt.length;
     const int *body = run->near[pair].body;
-    const bool joined = body[0] != SPRAG_STATIC && body[1] != SPRAG_STATIC &&
-                        run->assembly[body[0]] == run->assembly[body[1]];
+    const bool joined = body[1] != SPRAG_STATIC && run->assembly[body[0]] == run->assembly[body[1]];
     bool slower = false;
     for (int side = 0; side < (joined ? 1 : 2); side++) {
         const int b = body[side];

@@ -17,12 +17,12 @@ static double find_error(advance_run *run, double length)
 {
     double(*half)[6] = run->half, most = 0;
     advance_begin_attempt(run, 0.5 * length);
-    advance_solve(run, 0.5 * length);
+    advance_solve(run);
     for (int i = 0; i < run->frame->bodies; i++) {
         memcpy(half[i], run->attempt.motion[i].velocity, sizeof half[i]);
     }
     advance_begin_attempt(run, length);
-    advance_solve(run, length);
+    advance_solve(run);
     for (int i = 0; i < run->frame->bodies; i++) {
         add_scaled(half[i], -1, run->attempt.motion[i].velocity, 6);
         most = run->attempt.flies[i] ? most : fmax(most, norm3(half[i]));

@@ -400,8 +400,7 @@ static void certify_pair(advance_run *run, int pair, double horizon)
 static bool has_moved(const advance_run *run, int pair, const bool *moved)
 {
     const int *body = run->near[pair].body;
-    return (body[0] != SPRAG_STATIC && moved[body[0]]) ||
-           (body[1] != SPRAG_STATIC && moved[body[1]]);
+    return moved[body[0]] || (body[1] != SPRAG_STATIC && moved[body[1]]);
 }
 
 void advance_certify(advance_run *run, double horizon, const bool *moved, advance_ends_fn *ends)

@@ -48,7 +48,7 @@ static void attempt(advance_run *run, double length, double horizon)
     advance_begin_attempt(run, length);
     for (int pass = 0, since = 0; pass < ADVANCE_PASSES && since < ADVANCE_PATIENCE;
          pass++, since++) {
-        advance_solve(run, length);
+        advance_solve(run);
         advance_certify(run, horizon, NULL, is_event);
         if (run->attempt.safe >= length || run->attempt.failed || run->result != SPRAG_OK ||
             advance_event_work_is_spent(run) ||

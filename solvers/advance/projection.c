@@ -38,8 +38,7 @@ void advance_keep_rates(const advance_run *run, const bool *wanted, advance_prob
         advance_remove_friction(contact);
     }
     for (int i = 0; i < run->rows.count; i++) {
-        const int *body = run->rows.row[i].body;
-        if (wanted && !wanted[body[body[0] == SPRAG_STATIC]]) {
+        if (wanted && !wanted[run->rows.row[i].body[0]]) {
             continue;
         }
         sprag_row *row = &r->row[r->problem.rows++];

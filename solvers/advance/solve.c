@@ -260,14 +260,14 @@ static void turn_with_axes(advance_run *run)
     }
 }
 
-void advance_solve(advance_run *run, double step)
+void advance_solve(advance_run *run)
 {
+    const double step = run->attempt.length;
     advance_problem p;
     run->attempt.slowed_pair = -1;
     for (int i = 0; i < run->frame->bodies; i++) {
         run->attempt.share[i] = 1;
     }
-    run->attempt.length = step;
     run->push.acts = false;
     if (!take_problem(run, &p)) {
         return;

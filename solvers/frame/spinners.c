@@ -21,11 +21,6 @@ static bool finds_axis(const sprag_mover *mover, const sprag_body *body, double 
            sprag_spin_find(mover->inertia, mover->pose.rotation, w, frame_step, axis);
 }
 
-static bool is_axis(const double axis[3])
-{
-    return dot3(axis, axis) > 0;
-}
-
 bool sprag_spin_is_off_axis(double mass, const double I[9], double torque)
 {
     return torque * torque * mass > off_axis * off_axis * (I[0] + I[4] + I[8]);
@@ -33,7 +28,7 @@ bool sprag_spin_is_off_axis(double mass, const double I[9], double torque)
 
 static bool spins(const double (*axis)[3], int body)
 {
-    return body != SPRAG_STATIC && is_axis(axis[body]);
+    return body != SPRAG_STATIC && dot3(axis[body], axis[body]) > 0;
 }
 
 static void add_torque(const sprag_body *body, const double axis[3], const double torque[3],
@@ -110,7 +105,7 @@ void sprag_spin_held(const sprag_mover *mover, double frame_step, const sprag_pr
     }
     sprag_spin_find_holds(problem, (const double(*)[3])axis, of);
     for (int i = 0; i < problem->bodies; i++) {
-        if (is_axis(axis[i]) &&
+        if (spins((const double(*)[3])axis, i) &&
             (!of[i].held || of[i].off ||
              !follow_axis(&mover[i], axis[i], of[i].touched, problem->step, &body[i]))) {
             memset(axis[i], 0, sizeof axis[i]);

@@ -146,7 +146,8 @@ static void accelerate(advance_run *run, double step)
     for (int i = 0; i < run->points.count; i++) {
         run->points.point[i].dip = fmax(0, run->points.point[i].gap - run->target);
     }
-    advance_solve(run, step);
+    run->attempt.length = step;
+    advance_solve(run);
     if (run->result == SPRAG_OK) {
         count_changes(run);
         for (int i = 0; i < run->frame->bodies; i++) {
