@@ -132,8 +132,7 @@ static void run_frame(advance_run *run)
         }
         // Sub-steps that the error control shortens do not count.
         i += advance_is_controlled(run) ? (int)(run->stats->limited - limited) : 1;
-        bool late = i > most + ADVANCE_EXTRA_SUBSTEPS + 1;
-        if ((late || advance_is_spent(run, run->look_work)) && run->left > 0) {
+        if (advance_is_spent(run, run->look_work) && run->left > 0) {
             advance_stall(run, run->left, run->attempt.blocking);
             run->left = 0;
         }

@@ -16,10 +16,6 @@ static const double ADVANCE_EXACT_WORK = 5e4, ADVANCE_POINT_WORK = 3e3;
 // second. Larger: shorter sub-steps where many events come; more time.
 enum { ADVANCE_SUBSTEPS_OF_BODIES = 200, ADVANCE_MOST_SUBSTEPS = 100 };
 
-// Sub-steps beyond those aimed at, before the rest of the frame is left out as stalled. Larger: a
-// frame that does not progress takes longer.
-enum { ADVANCE_EXTRA_SUBSTEPS = 200 };
-
 // Work of a frame of 20 bodies, on the same scale, before solves are a few sweeps; share of it that
 // this may take, before what is left of the frame is left out as stalled. Larger: jammed bodies
 // with many contacts cost more. Smaller: 3e5 makes dominoes stall for 0.5 % of the time.
