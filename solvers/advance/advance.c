@@ -40,6 +40,7 @@ static void take_scratch(advance_run *run)
     run->attempt.share = SPRAG_TAKE(scratch, frame->bodies, double);
     run->load = SPRAG_TAKE_RAW(scratch, frame->bodies, advance_load);
     run->middles.kick = SPRAG_TAKE(scratch, frame->bodies, *run->middles.kick);
+    run->middles.joined = SPRAG_TAKE_RAW(scratch, frame->bodies, int);
     run->middles.lag = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
     run->middles.next = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
     run->middles.ratio = SPRAG_TAKE(scratch, frame->bodies, double);

@@ -143,6 +143,7 @@ typedef struct advance_load { // of loads.c: what its joints do to a body
 
 typedef struct advance_middles { // of middles.c
     double usual;                // s, of the longest sub-step of the frame, if no event ends it
+    int *joined; // bodies: the first of those that joints and motors connect it to; by advance_look
     double *lag, *next; // s, bodies: of their velocities, before the sub-step and behind it
     double *ratio;      // bodies: time for which forces act, over the length of the sub-step
     double (*kick)[6];  // m/s, rad/s, of bodies that hang on joints, in their lag; 0 where nothing

@@ -15,34 +15,18 @@
 #include "advance_solve.h"
 #include "linalg.h"
 
-static void mark(const advance_run *run, const int body[2], bool value, bool *assemblies)
+static void mark(const advance_run *run, const int body[2], bool value, bool *of)
 {
     for (int side = 0; side < 2; side++) {
         if (body[side] != SPRAG_STATIC) {
-            assemblies[run->assembly[body[side]]] = value;
+            of[run->middles.joined[body[side]]] = value;
         }
     }
 }
 
-// A motor may connect assemblies of which one hangs: neither hangs then. Its impulse would act for
-// one time on one of them, and for another time on the other.
-static void mark_connected(const advance_run *run, bool *hangs)
-{
-    for (bool again = true; again;) {
-        again = false;
-        for (int i = 0; i < run->rows.count; i++) {
-            const int *b = run->rows.row[i].body;
-            if (!advance_stays(run, b[0]) && !advance_stays(run, b[1]) &&
-                hangs[run->assembly[b[0]]] != hangs[run->assembly[b[1]]]) {
-                mark(run, b, false, hangs);
-                again = true;
-            }
-        }
-    }
-}
-
-// Which bodies hang on joints? By their assemblies: none of its bodies touches anything that bore a
-// load in the last sub-step, or turns far, which leaves its lag. false: none.
+// Marks what hangs on joints: of the bodies that joints and motors connect none touches anything
+// that bore a load in the last sub-step, or turns far, which leaves its lag. A motor whose impulse
+// acts for one time on one body must not act for another time on the other. false: nothing hangs.
 static bool find_hanging(const advance_run *run, bool *hangs)
 {
     const sprag_frame *frame = run->frame;
@@ -64,11 +48,10 @@ static bool find_hanging(const advance_run *run, bool *hangs)
     for (int i = 0; i < frame->bodies; i++) {
         const sprag_mover *body = &frame->body[i];
         if (norm3(body->velocity + 3) * frame->step > advance_middle_turn || !(body->mass > 0)) {
-            hangs[run->assembly[i]] = false;
-            run->middles.next[run->assembly[i]] = run->middles.lag[i];
+            hangs[run->middles.joined[i]] = false;
+            run->middles.next[run->middles.joined[i]] = run->middles.lag[i];
         }
     }
-    mark_connected(run, hangs);
     for (int i = 0; i < frame->bodies; i++) {
         any |= hangs[i];
     }
@@ -86,17 +69,11 @@ static bool set_lags(advance_run *run, double length)
         lag[i] = known > 0 ? known : 0.5 * run->middles.usual;
         any |= fabs(lag[i] - 0.5 * length) > slight * length;
     }
-    for (bool again = any; again;) {
-        again = false;
-        for (int i = 0; i < run->rows.count; i++) {
-            const int *b = run->rows.row[i].body;
-            if (!advance_stays(run, b[0]) && !advance_stays(run, b[1]) && lag[b[0]] != lag[b[1]]) {
-                lag[b[0]] = lag[b[1]] = fmax(lag[b[0]], lag[b[1]]);
-                again = true;
-            }
-        }
+    for (int i = 0; i < run->frame->bodies; i++) {
+        lag[run->middles.joined[i]] = fmax(lag[run->middles.joined[i]], lag[i]);
     }
     for (int i = 0; i < run->frame->bodies; i++) {
+        lag[i] = lag[run->middles.joined[i]];
         run->middles.next[i] = fmin(0.5 * run->middles.usual, lag[i] + length);
     }
     return any;
@@ -152,7 +129,7 @@ static void find_kick(advance_run *run, double step, const bool *hangs)
         const double *force = dot6(all, v) < dot6(given, v) ? all : given;
         double *free = r.body[i].free_velocity, turn[3];
         advance_start_rates(&r, i, v);
-        if (hangs[run->assembly[i]]) {
+        if (hangs[run->middles.joined[i]]) {
             mul33(run->inverse[i], force + 3, turn);
             add_scaled(free, step / r.body[i].mass, force, 3);
             add_scaled(free + 3, step, turn, 3);
@@ -164,7 +141,7 @@ static void find_kick(advance_run *run, double step, const bool *hangs)
     scale_forces(run, &r);
     const bool solved = advance_solve_contacts(run, &r.problem, ADVANCE_SWEEPS, &r.solution, NULL);
     for (int i = 0; i < r.problem.bodies && solved; i++) {
-        if (hangs[run->assembly[i]]) {
+        if (hangs[run->middles.joined[i]]) {
             add_scaled(run->middles.kick[i], 1, r.solution.velocity[i], 6);
             add_scaled(run->middles.kick[i], -1, r.body[i].velocity, 6);
         }
@@ -196,9 +173,8 @@ static void set_ratios(advance_run *run, const advance_problem *p, bool *hangs)
             mark(run, row->body, false, hangs);
         }
     }
-    mark_connected(run, hangs);
     for (int i = 0; i < run->frame->bodies; i++) {
-        if (hangs[run->assembly[i]]) {
+        if (hangs[run->middles.joined[i]]) {
             run->middles.ratio[i] = 0.5 + run->middles.lag[i] / p->problem.step;
         } else {
             run->middles.ratio[i] = 1;
@@ -244,7 +220,7 @@ static void keep_whole(advance_run *run)
         }
     }
     for (int i = 0; i < run->frame->bodies; i++) {
-        run->middles.ratio[i] = loaded[run->assembly[i]] ? 1 : run->middles.ratio[i];
+        run->middles.ratio[i] = loaded[run->middles.joined[i]] ? 1 : run->middles.ratio[i];
     }
 }
 

@@ -62,7 +62,7 @@ static void move_bodies(advance_run *run, double distance, double clock)
         sprag_mover_swerve(mover, &run->before[i], run->attempt.motion[i].velocity + 3, t);
         mover->flown += run->attempt.flies[i] ? t : 0;
         mover->pushed |= is_pushed(run, i, t);
-        mover->lag = run->middles.counts ? run->middles.next[run->assembly[i]] : mover->lag;
+        mover->lag = run->middles.counts ? run->middles.next[run->middles.joined[i]] : mover->lag;
         double share = distance < clock ? 0 : run->attempt.share[i], *v = run->attempt.velocity[i];
         double idle = 1 - distance / run->attempt.length; // forces of flight act while bodies move
         add_scaled(v, -2 * idle, run->attempt.lag[i], 6);
@@ -116,19 +116,22 @@ void advance_move(advance_run *run)
 // Bodies that a row holds by any force move as one.
 static void set_assemblies(advance_run *run)
 {
+    int *joined = run->middles.joined;
     for (int i = 0; i < run->frame->bodies; i++) {
-        run->assembly[i] = i;
+        run->assembly[i] = joined[i] = i;
     }
     for (int i = 0; i < run->rows.count; i++) {
         const sprag_row *row = &run->rows.row[i];
         const int *body = row->body;
-        const bool moves = !advance_stays(run, body[0]) && !advance_stays(run, body[1]);
-        if (moves && (isinf(row->lo) || isinf(row->hi))) {
-            sprag_unite(run->assembly, body[0], body[1]);
+        if (!advance_stays(run, body[0]) && !advance_stays(run, body[1])) {
+            const bool holds = isinf(row->lo) || isinf(row->hi);
+            sprag_unite(joined, body[0], body[1]);
+            sprag_unite(run->assembly, body[0], body[holds]);
         }
     }
     for (int i = 0; i < run->frame->bodies; i++) {
         run->assembly[i] = sprag_leader_of(run->assembly, i);
+        joined[i] = sprag_leader_of(joined, i);
     }
 }
 
