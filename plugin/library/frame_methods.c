@@ -41,10 +41,9 @@ static bool was_offered(void *data, dGeomID a, dGeomID b)
 
 static dJointID ask(void *data, const ode_pair *pair, double gap)
 {
-    const sprag_world_statistics part = {.callbacks = 1};
     dJointID first = NULL;
     world_state *w = data;
-    statistics_add(&w->statistics, &part);
+    w->statistics.callbacks++;
     return collide_ask(w, pair, gap, &first) > 0 ? first : NULL;
 }
 
@@ -139,11 +138,10 @@ static sprag_world_statistics statistics_of(const ode_advance *step)
 // program has made.
 static bool step_without_geometry(const step_context *c, const ode_islands *islands)
 {
-    const sprag_world_statistics part = {.without_geometry = islands->count > 0};
-    if (part.without_geometry) {
+    if (islands->count > 0) {
         warn_of_no_collision_call(c->world);
+        c->world->statistics.without_geometry++;
     }
-    statistics_add(&c->world->statistics, &part);
     return step_all_islands(c, islands);
 }
 

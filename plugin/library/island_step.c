@@ -52,9 +52,8 @@ static bool is_let_go(const solved_island *from)
 
 static void freeze(const step_context *c, const ode_island *island, dBodyID nonfinite_body)
 {
-    const sprag_world_statistics part = {.frozen = island->bodies};
     warn_of_nonfinite(c->world, nonfinite_body, island->bodies);
-    statistics_add(&c->world->statistics, &part);
+    c->world->statistics.frozen += island->bodies;
     sprag_ode_freeze(island);
 }
 
@@ -65,9 +64,8 @@ static void step_free_body(const step_context *c, const ode_island *island)
     if (!sprag_ode_step_free(island->body[0], c->world->id, c->step, &invalid_force)) {
         freeze(c, island, island->body[0]);
     } else if (invalid_force) {
-        const sprag_world_statistics part = {.invalid_forces = 1};
         warn_of_force(c->world, island->body[0]);
-        statistics_add(&c->world->statistics, &part);
+        c->world->statistics.invalid_forces++;
     }
 }
 
@@ -302,8 +300,7 @@ bool finish_island(const step_context *c, const solved_island *from)
     const ode_island *island = &pulled->island;
     bool quick = c->called == STOCK_QUICK;
     if (pulled->errors.nonfinite_body) {
-        const sprag_world_statistics part = {.pull_us = from->pull_us};
-        statistics_add(&w->statistics, &part);
+        w->statistics.pull_us += from->pull_us;
         freeze(c, island, pulled->errors.nonfinite_body);
         return true;
     }
@@ -311,9 +308,8 @@ bool finish_island(const step_context *c, const solved_island *from)
     warn_of_input(w, from);
     statistics_add(&w->statistics, &part);
     if (is_let_go(from)) {
-        const sprag_world_statistics freely = {.fallbacks = 1};
         warn_of_fallback(w, island, from->result);
-        statistics_add(&w->statistics, &freely);
+        w->statistics.fallbacks++;
     } else if (from->result != SPRAG_OK) {
         return step_island_by_ode(c, island);
     }

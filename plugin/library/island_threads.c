@@ -170,9 +170,10 @@ bool step_all_islands(const step_context *c, const ode_islands *islands)
     sizes all = sizes_of(islands);
     ode_island_walk next = {.islands = islands};
     share run = {.from = next, .end = islands->count};
-    const sprag_world_statistics part = {.islands = (int)islands->count, .bodies = all.bodies};
+    sprag_world_statistics *s = &c->world->statistics;
     bool done = true;
-    statistics_add(&c->world->statistics, &part);
+    s->islands += (int)islands->count;
+    s->bodies += all.bodies;
     int threads = all.work < LEAST_WORK_FOR_THREADS ? 1 : sprag_ode_threads(c->world->id);
     if (threads == 1 || !workers_reserve_push(c->world->workers, all.joints, all.bodies)) {
         return finish_run(c, &run, false);

@@ -34,8 +34,7 @@ bool step_islands(world_state *w, const ode_islands *islands, dReal step, stock 
                                                    : step_all_islands(&context, islands);
     sprag_ode_warm_start_next_step(w->warm_start);
     sprag_world_statistics *s = &w->statistics;
-    const sprag_world_statistics rest = {.push_us = now_us() - start - s->pull_us - s->solve_us};
-    statistics_add(s, &rest);
+    s->push_us += now_us() - start - s->pull_us - s->solve_us;
     report_step(w);
     w->step_frame = outer;
     return done;
@@ -84,10 +83,10 @@ static int step_by_ode(world_state *w, dReal step, stock called)
     int done = sprag_ode_world_step(w->id, step, stepper == STOCK_QUICK);
     restore_parameters(w->id, &own);
     if (done) {
-        const sprag_world_statistics part = {.solve_us = now_us() - start};
+        const double solve_us = now_us() - start;
         sprag_ode_warm_start_next_step(w->warm_start); // discards forces of earlier steps
         statistics_start_step(&w->statistics, step);
-        statistics_add(&w->statistics, &part);
+        w->statistics.solve_us = solve_us;
         report_step(w);
     }
     return done;

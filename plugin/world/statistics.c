@@ -142,7 +142,8 @@ static inline void add_field(const field *f, void *to, const void *part)
     }
 }
 
-// Called for every island: the compiler writes the loop out, and leaves one operation of each field.
+// Called for every island: the compiler writes the loop out, and leaves one operation of each
+// field.
 void statistics_add(sprag_world_statistics *to, const sprag_world_statistics *part)
 {
 #pragma GCC unroll 64
@@ -154,15 +155,17 @@ void statistics_add(sprag_world_statistics *to, const sprag_world_statistics *pa
 
 void statistics_start_step(sprag_world_statistics *s, double step)
 {
-    sprag_world_statistics before = {.time = step, .step = step, .steps = 1};
+    static const size_t bytes[] = {sizeof(int), sizeof(long), sizeof(double),
+                                   sizeof(sprag_strategy)};
 #pragma GCC unroll 64
     for (int i = 0; i < FIELDS; i++) {
-        size_t offset = fields[i].offset;
-        if (fields[i].life) {
-            add_field(&fields[i], (char *)&before + offset, (const char *)s + offset);
+        if (!fields[i].life) {
+            memset((char *)s + fields[i].offset, 0, bytes[fields[i].type]);
         }
     }
-    *s = before;
+    s->time += step;
+    s->step = step;
+    s->steps++;
 }
 
 size_t statistics_print_names(char text[STATISTICS_TEXT_MAX])

@@ -17,7 +17,7 @@ static int last_number;
 // if the environment asks for it; -1: the environment has not been read yet.
 static atomic_int recording = -1, answering = -1;
 
-// Increased whenever an answer of world_that_collides may change.
+// Increased whenever a world is made or forgotten, or an answer of world_that_collides may change.
 static atomic_uint generation = 1;
 
 // A child process must not inherit the lock of a thread that it does not have.
@@ -157,6 +157,14 @@ static world_state *make(dWorldID id, const settings *settings)
 
 world_state *world_find_or_make(dWorldID id)
 {
+    static _Thread_local struct {
+        unsigned generation; // before the search
+        world_state *world;
+    } last;
+    const unsigned at = atomic_load(&generation);
+    if (last.generation == at && last.world && last.world->id == id) {
+        return last.world;
+    }
     pthread_once(&once, prepare_for_fork);
     const settings *settings = environment_settings(); // may end the program: not under the lock
     pthread_mutex_lock(&lock);
@@ -165,6 +173,8 @@ world_state *world_find_or_make(dWorldID id)
         w = make(id, settings);
     }
     pthread_mutex_unlock(&lock);
+    last.generation = at;
+    last.world = w;
     return w;
 }
 

@@ -116,7 +116,7 @@ static void note_stiffness(const measured *m, const sprag_contact *contact, doub
     if (contact->stiffness > 0) {
         double k = sprag_contact_stiffness(&m->soft, contact, w);
         widen(m->laws->stiffness, k);
-        widen(m->laws->damping, k * contact->dissipation * sprag_larger(0, -contact->gap));
+        widen(m->laws->damping, k * contact->dissipation * sprag_larger(-contact->gap, 0));
     } else {
         double rate = 1 / m->soft.step, hard = rate / yield;
         widen(m->laws->stiffness, contact->erp * rate * hard);
