@@ -64,6 +64,7 @@ typedef struct ode_contact_view {
     const dSurfaceParameters *surface;
     dBodyID body[2]; // of sprag_ode_joint_bodies
     bool reversed;
+    const double (*like)[3]; // axes that follow from their normal alone; NULL: none are known
     dSurfaceParameters room; // of sprag_ode_contact_surface
 } ode_contact_view;
 
@@ -81,6 +82,7 @@ static inline void sprag_ode_view_contact(const ode_layout *layout, dJointID joi
                                           : sprag_ode_at(joint, layout->surface);
     view->body[0] = sprag_ode_pointer_at(joint, layout->body[0]);
     view->body[1] = sprag_ode_pointer_at(joint, layout->body[1]);
+    view->like = NULL;
     view->reversed = !view->body[1] && !dJointGetBody(joint, 0);
 }
 

@@ -18,12 +18,24 @@ static void unpack(const double *rows_of_3, dReal *rows_of_4)
     }
 }
 
+// Sums each product in the order of dMultiply0_333, a row at once.
+static inline void multiply(const dReal *restrict A, const dReal *restrict B,
+                            dReal *restrict product)
+{
+    for (int i = 0; i < 12; i += 4) {
+        for (int k = 0; k < 4; k++) {
+            product[i + k] = A[i] * B[k] + A[i + 1] * B[4 + k] + A[i + 2] * B[8 + k];
+        }
+    }
+}
+
 // R A R'
 static void turn(const dReal *R, const dReal *A, dReal *turned)
 {
+    const dMatrix3 transposed = {R[0], R[4], R[8], 0, R[1], R[5], R[9], 0, R[2], R[6], R[10], 0};
     dMatrix3 half;
-    dMultiply2_333(half, A, R);
-    dMultiply0_333(turned, R, half);
+    multiply(A, transposed, half);
+    multiply(R, half, turned);
 }
 
 static bool is_finite(const dReal *x, int n)

@@ -35,6 +35,8 @@ void sprag_ode_contact_tangents(double tangent[2][3], const ode_contact_view *co
     double *t = tangent[0], *s = tangent[1];
     if (set_given_tangent(t, contact, n)) {
         cross3(n, t, s);
+    } else if (contact->like && memcmp(contact->like[0], n, sizeof contact->like[0]) == 0) {
+        memcpy(tangent, contact->like + 1, 2 * sizeof *tangent);
     } else {
         dVector3 unit = {n[0], n[1], n[2]}, p, q;
         dPlaneSpace(unit, p, q);

@@ -104,26 +104,28 @@ static void add_touch(touch *all, int at, int *first)
     }
 }
 
-// May two contacts of one geom be with this body?
-static bool has_edges(dBodyID body)
+// GROUND: two contacts of one geom may be with this body. SOLID: it is one convex geom, but no
+// ball, and contacts that push it the same way are no edges.
+typedef enum form { GROUND, SOLID, OTHER } form;
+
+static form form_of(dBodyID body)
 {
-    dGeomID geom = dBodyGetFirstGeom(body);
-    return geom && (dBodyGetNextGeom(geom) || dGeomGetClass(geom) == dTriMeshClass);
+    const dGeomID geom = dBodyGetFirstGeom(body);
+    if (!geom) {
+        return OTHER;
+    }
+    const int class = dGeomGetClass(geom);
+    return dBodyGetNextGeom(geom) || class == dTriMeshClass ? GROUND
+           : is_convex(class) && class != dSphereClass      ? SOLID
+                                                            : OTHER;
 }
 
 // Is a body of a contact sunk into ground that may have edges?
-static bool is_on_ground(const sprag_contact *contact, int side, const bool *ground)
+static bool is_on_ground(const sprag_contact *contact, int side, const form *form)
 {
     const int body = contact->body[side], other = contact->body[!side];
-    return body != SPRAG_STATIC && (other == SPRAG_STATIC || ground[other]) && contact->gap <= 0;
-}
-
-// Is it one convex geom, but no ball? Then contacts that push it the same way are no edges.
-static bool is_one_solid(dBodyID body)
-{
-    const dGeomID geom = dBodyGetFirstGeom(body);
-    const int class = geom && !dBodyGetNextGeom(geom) ? dGeomGetClass(geom) : dSphereClass;
-    return is_convex(class) && class != dSphereClass;
+    return body != SPRAG_STATIC && (other == SPRAG_STATIC || form[other] == GROUND) &&
+           contact->gap <= 0;
 }
 
 // Do two contacts push their bodies the same way? 2 contact + side, of each.
@@ -136,16 +138,15 @@ static bool push_alike(const sprag_contact *contact, int a, int b)
 
 // Sets of which bodies contacts may be edges. last: of each body, zero. Returns whether there are
 // any.
-static bool find_edged(const ode_problem *pulled, const bool *ground, int *last, bool *edged)
+static bool find_edged(const ode_problem *pulled, const form *form, int *last, bool *edged)
 {
     const sprag_contact *contact = pulled->contact;
     bool any = false;
     for (int i = 0; i < 2 * pulled->problem.contacts; i++) {
-        if (is_on_ground(&contact[i / 2], i % 2, ground)) {
+        if (is_on_ground(&contact[i / 2], i % 2, form)) {
             const int body = contact[i / 2].body[i % 2];
             if (last[body] && !edged[body]) {
-                any |= edged[body] = !push_alike(contact, last[body] - 1, i) ||
-                                     !is_one_solid(pulled->island.body[body]);
+                any |= edged[body] = form[body] != SOLID || !push_alike(contact, last[body] - 1, i);
             }
             last[body] = i + 1;
         }
@@ -158,16 +159,16 @@ int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch
     const ode_island *island = &pulled->island;
     const sprag_contact *contact = pulled->contact;
     const int count = pulled->problem.contacts;
-    bool *ground = SPRAG_TAKE_RAW(scratch, island->bodies, bool);
+    form *form = SPRAG_TAKE_RAW(scratch, island->bodies, *form);
     bool *edged = SPRAG_TAKE(scratch, island->bodies, bool);
     int *first = SPRAG_TAKE(scratch, island->bodies, int); // 1 + index, 0: none
     if (scratch->failed) {
         return count;
     }
     for (int i = 0; i < island->bodies; i++) {
-        ground[i] = has_edges(island->body[i]);
+        form[i] = form_of(island->body[i]);
     }
-    if (!find_edged(pulled, ground, first, edged)) { // a contact keeps its body off another one
+    if (!find_edged(pulled, form, first, edged)) { // a contact keeps its body off another one
         return count;
     }
     touch *all = SPRAG_TAKE_RAW(scratch, 2 * (size_t)count, touch);
@@ -181,7 +182,7 @@ int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch
         const int body = contact[i / 2].body[i % 2];
         all[i].geom = NULL;
         all[i].off = false;
-        if (is_on_ground(&contact[i / 2], i % 2, ground) && edged[body]) {
+        if (is_on_ground(&contact[i / 2], i % 2, form) && edged[body]) {
             all[i] = touch_of(pulled, i / 2, i % 2);
             if (all[i].geom) {
                 add_touch(all, i, &first[body]);

@@ -152,9 +152,11 @@ static void fetch_contacts(const ode_problem *pulled, int j, const ode_layout *l
     }
 }
 
-// Reads all of a contact at once: contacts are many, and far apart in memory.
+// Reads all of a contact at once: contacts are many, and far apart in memory. Those of a face have
+// one normal.
 static void pull_joints(ode_problem *pulled, const context *c)
 {
+    const double(*axes)[3] = NULL;
     for (int j = 0; j < pulled->island.joints; j++) {
         dJointID joint = pulled->island.joint[j];
         if (j % ODE_BLOCK == 0) {
@@ -171,7 +173,11 @@ static void pull_joints(ode_problem *pulled, const context *c)
         }
         pulled->wants_feedback |= dJointGetFeedback(joint) != NULL;
         if (is_contact) {
+            const int i = pulled->problem.contacts;
+            contact.like = axes;
             pull_contact(pulled, &contact, c);
+            const bool by_normal = !(contact.surface->mode & dContactFDir1);
+            axes = by_normal && pulled->problem.contacts > i ? pulled->contact[i].frame : NULL;
         } else {
             pull_rows(pulled, joint, pulled->rows_of[j], c);
         }

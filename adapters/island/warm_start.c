@@ -534,9 +534,7 @@ static void index_entries(table *t)
         t->slot = bigger;
         t->slots = slots;
     }
-    for (int i = 0; i < t->slots; i++) {
-        t->slot[i] = -1;
-    }
+    memset(t->slot, -1, (size_t)t->slots * sizeof *t->slot); // none
     t->rebound = 0;
     for (int i = 0; i < t->count; i += t->run[i].count) {
         run *r = &t->run[i];
