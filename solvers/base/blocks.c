@@ -236,7 +236,7 @@ sprag_result sprag_blocks_take(sprag_blocks *blocks, sprag_scratch *scratch)
     blocks->left_block = SPRAG_TAKE_RAW(scratch, off, int);
     blocks->work = SPRAG_TAKE_RAW(scratch, 6 * (size_t)n, double);
     blocks->pivot = SPRAG_TAKE_RAW(scratch, n, int[6]);
-    blocks->diagonal = SPRAG_TAKE_RAW(scratch, n, double[36]); // sprag_blocks_clear
+    blocks->diagonal = SPRAG_TAKE_RAW(scratch, n, double[36]);
     blocks->lower = SPRAG_TAKE_RAW(scratch, off, double[36]);
     blocks->upper = SPRAG_TAKE_RAW(scratch, off, double[36]);
     if (scratch->failed) {
@@ -259,7 +259,6 @@ double sprag_blocks_work(const sprag_blocks *blocks)
 void sprag_blocks_clear(sprag_blocks *blocks, bool symmetric)
 {
     size_t off = (size_t)blocks->start[blocks->n];
-    memset(blocks->diagonal, 0, (size_t)blocks->n * sizeof *blocks->diagonal);
     memset(blocks->upper, 0, off * sizeof *blocks->upper);
     if (!symmetric) {
         memset(blocks->lower, 0, off * sizeof *blocks->lower);

@@ -34,14 +34,13 @@ typedef struct sprag_blocks {
 sprag_result sprag_blocks_analyse(sprag_blocks *blocks, int n, int edges, const int (*edge)[2],
                                   sprag_scratch *scratch);
 
-// Takes the memory for the blocks of an analysed pattern. Before sprag_blocks_clear they hold
-// anything.
+// Takes the memory for the blocks of an analysed pattern. They hold anything.
 sprag_result sprag_blocks_take(sprag_blocks *blocks, sprag_scratch *scratch);
 
 // Products of blocks that a symmetric factorisation takes.
 double sprag_blocks_work(const sprag_blocks *blocks);
 
-// Sets all blocks to 0.
+// Sets the blocks off the diagonal to 0. The caller sets those on it.
 void sprag_blocks_clear(sprag_blocks *blocks, bool symmetric);
 
 // Returns the index k of the blocks (i, j) and (j, i), i != j in the caller's numbering: the one

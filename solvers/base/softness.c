@@ -43,7 +43,10 @@ sprag_softness sprag_problem_softness(const sprag_problem *problem, sprag_shares
 double sprag_softness_for_sweeps(double normal, const sprag_problem *problem)
 {
     const int moving = sprag_problem_moving(problem);
-    double path = cbrt(fmax(1, moving / SPRAG_SOFT_BODIES));
+    if (moving <= SPRAG_SOFT_BODIES) { // most islands
+        return normal;
+    }
+    double path = cbrt(moving / SPRAG_SOFT_BODIES);
     return normal * fmin(path * path, SPRAG_SOFT_GROWTH);
 }
 

@@ -94,27 +94,24 @@ static void set_jacobian(sprag_space6 *space, int i, const sprag_contact *contac
     }
 }
 
-// J M^-1 J' of one row, 1/kg.
-static double inverse_mass_of(const assembly *assembly, const int node[2], const double *row0,
-                              const double *row1)
+// J M^-1 J' of the normal of a point, 1/kg.
+static double normal_inverse_mass(const sprag_space6 *space, int i, const sprag_inverse of[2])
 {
     double sum = 0;
-    sprag_inverse of[2];
-    sprag_space6_inverse(assembly->space, node, of);
     for (int side = 0; side < 2; side++) {
         if (of[side].mass > 0) {
-            sum += inverse_mass_along(of[side].mass, of[side].inertia, side ? row1 : row0);
+            sum += inverse_mass_along(of[side].mass, of[side].inertia,
+                                      space->jacobian[side][i][SPRAG_NORMAL]);
         }
     }
     return sum;
 }
 
 // Sets the inverse mass of a cone. Returns that of its first axis, by which it yields.
-static double set_inverse_mass(sprag_cone *cone, const sprag_space6 *space, int i)
+static double set_inverse_mass(sprag_cone *cone, const sprag_space6 *space, int i,
+                               const sprag_inverse of[2])
 {
     double first = 0, last = 0, both = 0;
-    sprag_inverse of[2];
-    sprag_space6_inverse(space, space->point[i].node, of);
     for (int side = 0; side < 2; side++) {
         const double m = of[side].mass, *I = of[side].inertia;
         if (m > 0) {
@@ -158,12 +155,13 @@ static double yield_of(double compliance, double soft, double inverse_mass)
 }
 
 // Friction yields a little; under an infinite coefficient it is a bond that yields as much.
-static void prepare_cones(sprag_system *system, const assembly *assembly, int i)
+static void prepare_cones(sprag_system *system, const assembly *assembly, int i,
+                          const sprag_inverse of[2])
 {
     const sprag_point *point = &system->point[i];
     for (int c = point->cone; c < point->cone + point->cones; c++) {
         sprag_cone *cone = &system->cone[c];
-        const double w = set_inverse_mass(cone, assembly->space, i);
+        const double w = set_inverse_mass(cone, assembly->space, i, of);
         double soft = assembly->soft.share.friction * w;
         bool bond = isinf(cone->coefficient);
         cone->slip_yield =
@@ -229,10 +227,10 @@ static void prepare_point(sprag_system *system, const assembly *assembly, int i,
     if (turns) {
         add_turning(system, point, contact->turning, per_length);
     }
-    prepare_cones(system, assembly, i);
-    double w = inverse_mass_of(assembly, assembly->space->point[i].node,
-                               assembly->space->jacobian[0][i][SPRAG_NORMAL],
-                               assembly->space->jacobian[1][i][SPRAG_NORMAL]);
+    sprag_inverse of[2];
+    sprag_space6_inverse(assembly->space, assembly->space->point[i].node, of);
+    prepare_cones(system, assembly, i, of);
+    double w = normal_inverse_mass(assembly->space, i, of);
     point->yield = sprag_contact_yield(&assembly->soft, contact, w);
     if (contact->stiffness > 0) {
         set_stiffness(point, contact, &assembly->soft, w);

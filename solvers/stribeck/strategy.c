@@ -435,9 +435,9 @@ sprag_result sprag_strategy_open(sprag_strategy_state *w, sprag_system *system,
 {
     w->system = system;
     w->update_work = sprag_system_update_work(system);
-    w->v = SPRAG_TAKE(scratch, system->size, double);
+    w->v = SPRAG_TAKE_RAW(scratch, system->size, double);
     w->dv = SPRAG_TAKE_RAW(scratch, system->size, double);
     w->good = SPRAG_TAKE_RAW(scratch, system->size, double);
-    w->bound = SPRAG_TAKE(scratch, system->points, double);
+    w->bound = SPRAG_TAKE_RAW(scratch, system->points, double);
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
 }

@@ -56,7 +56,7 @@ static sprag_strategy_state make_state(const sprag_scales *scales, double at_res
 static bool set_guess(sprag_strategy_state *w, const sprag_problem *problem, const int *node_of,
                       const sprag_solution *solution, sprag_scratch *scratch)
 {
-    double *guess = SPRAG_TAKE(scratch, w->system->size, double);
+    double *guess = SPRAG_TAKE_RAW(scratch, w->system->size, double);
     for (int b = 0; b < problem->bodies && guess; b++) {
         if (node_of[b] != SPRAG_NOWHERE) {
             memcpy(guess + 6 * node_of[b], solution->velocity[b], 6 * sizeof *guess);

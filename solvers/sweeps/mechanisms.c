@@ -288,6 +288,7 @@ static sprag_result factor(sweeps *s, mechanism *m, sprag_scratch *scratch)
         return result;
     }
     sprag_blocks_clear(&m->blocks, true);
+    memset(m->blocks.diagonal, 0, (size_t)m->nodes * sizeof *m->blocks.diagonal);
     m->share = 1;
     for (int n = 0; n < m->nodes; n++) {
         m->share = fmin(m->share, 1 / (1 + s->spin[m->node[n]]));
