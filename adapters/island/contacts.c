@@ -267,9 +267,10 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     to->stiffness = hard ? 0 : to->stiffness;
     double depth = positive(-to->gap - setting->surface_layer);
     double motion = read->velocity_normal;
-    const double moves = ahead ? fmin(motion, 0) : motion; // across a gap no surface pushes
+    const double moves =
+        ahead ? sprag_smaller(motion, 0) : motion; // across a gap no surface pushes
     double rate = ahead ? -to->gap / setting->step : erp / setting->step * depth;
-    to->bias = fmin(rate + moves, setting->correcting_velocity);
+    to->bias = sprag_smaller(rate + moves, setting->correcting_velocity);
     to->compliance = read->compliance;
     if (mode & dContactBounce && surface->bounce_vel >= 0) {
         const double approach = motion - separation_speed(to, state);

@@ -83,9 +83,7 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
     if (rows == 0) {
         return 0; // as ODE, which ends the program where a null joint is asked
     }
-    for (int side = 0; side < 2; side++) {
-        memset(J[side], 0, (size_t)rows * 6 * sizeof(dReal));
-    }
+    memset(J, 0, sizeof J);
     for (int k = 0; k < rows; k++) {
         rhs_cfm[2 * k] = 0;
         rhs_cfm[2 * k + 1] = cfm;

@@ -171,8 +171,10 @@ static inline __attribute__((always_inline)) bool lu(double *A, int *pivot)
             store6(A + 6 * i, &row);
         }
     }
+#pragma GCC unroll 6
     for (int i = 0; i < 6; i++) {
-        for (int j = 0; j <= i; j++) {
+#pragma GCC unroll 6
+        for (int j = 0; j <= i; j++) { // written out, or it is a call of memcpy for each row
             A[6 * i + j] = L[i][j];
         }
     }

@@ -163,7 +163,7 @@ static sprag_system carrying(const sprag_system *system, double (*impulse)[6], d
 static double error_of(iterate *s)
 {
     sprag_system with = carrying(s->system, s->p, s->row_p);
-    double scale = fmax(sprag_system_balance(&with, s->v), DBL_MIN);
+    double scale = sprag_larger(sprag_system_balance(&with, s->v), DBL_MIN);
     double error = sprag_system_weighed(s->system, s->system->residual);
     s->apart = hypot(error, take_laws(s));
     return s->apart / scale;
@@ -293,16 +293,18 @@ sprag_result sprag_forces_iterate(sprag_system *system, const sprag_forces_limit
     for (int i = 0, since = 0;; i++, since++) {
         stats->convergence = error;
         since = error < least / 2 ? 0 : since;
-        least = fmin(least, error);
+        least = sprag_smaller(error, least);
         const bool stalls = since >= STRIBECK_FORCE_STALLED;
         const double share = known && i == 0 ? STRIBECK_FORCE_KNOWN : 1;
-        if (error <= fmax(share * limits->tolerance, stalls ? STRIBECK_FORCE_ROUNDING : 0)) {
+        if (error <=
+            sprag_larger(share * limits->tolerance, stalls ? STRIBECK_FORCE_ROUNDING : 0)) {
             sprag_system_set_impulses(system, s.at, s.row_at);
             return SPRAG_OK;
         }
         const double most = patient ? STRIBECK_FORCE_LOST * pow(first, 1 - 1.0 / fmax(1, i))
                                     : STRIBECK_FORCE_ROUNDING;
-        const bool lost = error > fmax(first, most) || (patient && since > STRIBECK_FORCE_PATIENCE);
+        const bool lost =
+            error > sprag_larger(first, most) || (patient && since > STRIBECK_FORCE_PATIENCE);
         if (i >= limits->updates || !isfinite(error) || (known && lost)) {
             return SPRAG_NOT_CONVERGED;
         }

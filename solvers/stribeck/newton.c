@@ -23,7 +23,7 @@ static double turn_limit(const double v[2], const double dv[2], double theta)
     double square = v[0] * v[0] + v[1] * v[1];
     double turned = cross * cos(theta) - along * sin(theta);
     double alpha = turned > 0 ? square * sin(theta) / turned : 1;
-    return fmin(1, alpha);
+    return sprag_smaller(alpha, 1);
 }
 
 double sprag_limit_slip(const double v[2], const double dv[2], double tolerance, double small,
@@ -69,8 +69,8 @@ static double limit_update(const sprag_system *system, const sprag_newton_limits
         for (int c = point->cone; c < point->cone + point->cones; c++) {
             double slip[2], change[2], tolerance;
             if (sprag_system_cone_slip(system, i, c, stiction, slip, change, &tolerance)) {
-                alpha = fmin(
-                    alpha, sprag_limit_slip(slip, change, tolerance, limits->small, limits->theta));
+                alpha = sprag_smaller(
+                    sprag_limit_slip(slip, change, tolerance, limits->small, limits->theta), alpha);
             }
         }
     }
@@ -88,7 +88,7 @@ static double choose_length(sprag_system *system, const sprag_newton_limits *lim
         for (int i = 0; i < system->points; i++) {
             s->bound[i] = system->impulse[i][SPRAG_NORMAL];
         }
-        alpha = fmin(alpha, sprag_system_search(system, s->v, s->dv, stiction, s->bound));
+        alpha = sprag_smaller(sprag_system_search(system, s->v, s->dv, stiction, s->bound), alpha);
     }
     return alpha;
 }
@@ -135,8 +135,9 @@ sprag_result sprag_newton(sprag_system *system, const sprag_newton_limits *limit
             return SPRAG_OK; // rounding is reached
         }
     }
-    return stats->convergence <= fmax(limits->tolerance, limits->rounding) ? SPRAG_OK
-                                                                           : SPRAG_NOT_CONVERGED;
+    return stats->convergence <= sprag_larger(limits->tolerance, limits->rounding)
+               ? SPRAG_OK
+               : SPRAG_NOT_CONVERGED;
 }
 
 // ---- rows without excess yield

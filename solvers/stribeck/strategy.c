@@ -48,7 +48,7 @@ double sprag_strategy_work(const sprag_strategy_state *w)
 static int affordable(const sprag_strategy_state *w, int most)
 {
     double left = (w->options.most_work - sprag_strategy_work(w)) / w->update_work;
-    return (int)fmin(most, 1 + fmax(0, left));
+    return (int)sprag_smaller(most, 1 + sprag_larger(left, 0));
 }
 
 // Newton's method on the coupled equations from w->v. The system must be evaluated there.
@@ -84,7 +84,7 @@ static void go_to_start(sprag_strategy_state *w)
         copy(w->v, from[i], w->system->size);
         double residual = evaluate(w, w->options.finest);
         best = residual < least ? i : best;
-        least = fmin(least, residual);
+        least = sprag_smaller(residual, least);
         last = i;
     }
     if (best != last) {
@@ -101,8 +101,9 @@ static effort effort_of(const sprag_strategy_state *w)
         return (effort){w->options.max_iterations, STRIBECK_PATIENCE, 1};
     }
     int kinks = w->system->points + w->system->equations; // an update may pass only one of them
-    double patience = fmin(kinks, STRIBECK_BRIEF_PATIENCE / fmax(1, w->system->size));
-    patience = fmax(STRIBECK_BRIEF_PATIENCE_LEAST, patience);
+    double patience =
+        sprag_smaller(kinks, STRIBECK_BRIEF_PATIENCE / sprag_larger(1, w->system->size));
+    patience = sprag_larger(STRIBECK_BRIEF_PATIENCE_LEAST, patience);
     return (effort){w->options.max_iterations, (int)patience, STRIBECK_BRIEF_PROGRESS};
 }
 
@@ -379,7 +380,7 @@ static void record_tolerances(sprag_strategy_state *w, double stiction)
         }
     }
     w->stats.stiction = most;
-    w->stats.stiction_least = fmin(fmax(least, stiction), most);
+    w->stats.stiction_least = sprag_smaller(sprag_larger(least, stiction), most);
 }
 
 sprag_result sprag_strategy_offer(sprag_strategy_state *w)

@@ -90,7 +90,7 @@ static double motion(const sprag_problem *problem, const sprag_solution *solutio
         const sprag_body *body = &problem->body[b];
         const double *v = solution ? solution->velocity[b] : body->velocity;
         const double own = body->mass * scale * scale;
-        most = body->mass > 0 ? fmax(most, kinetic_energy(body, v) / own) : most;
+        most = body->mass > 0 ? sprag_larger(kinetic_energy(body, v) / own, most) : most;
     }
     return sqrt(most);
 }
@@ -199,7 +199,7 @@ static sprag_result solve_directly(island *b, unsigned attempts, double most, do
         return SPRAG_NO_MEMORY;
     }
     const double before = sprag_strategy_work(&w); // of updates so far
-    w.options.most_work = before + fmin(w.options.most_work, most);
+    w.options.most_work = before + sprag_smaller(w.options.most_work, most);
     sprag_result result;
     if (w.is_two_way) {
         result = sprag_strategy_solve(&w);
@@ -209,9 +209,9 @@ static sprag_result solve_directly(island *b, unsigned attempts, double most, do
             result = SPRAG_NO_MEMORY;
         }
     }
-    const double taken = fmax(1, w.stats.iterations - b->stats->iterations) * w.update_work;
+    const double taken = sprag_larger(1, w.stats.iterations - b->stats->iterations) * w.update_work;
     charge(options, taken); // one at least: the assembly
-    const double root = w.at_root ? fmax(w.root_work, w.update_work) : w.root_work;
+    const double root = w.at_root ? sprag_larger(w.root_work, w.update_work) : w.root_work;
     b->at_root = w.at_root;
     b->root += root;
     *(attempts == SPRAG_ATTEMPT_ROOT ? &b->root : work) += taken - root;
@@ -260,7 +260,7 @@ static double least_change(const sprag_problem *problem)
         const sprag_body *body = &problem->body[b];
         double gain[3];
         subtract3(body->free_velocity, body->velocity, gain);
-        least = body->mass > 0 ? fmin(least, norm3(gain)) : least;
+        least = body->mass > 0 ? sprag_smaller(norm3(gain), least) : least;
     }
     return least;
 }
@@ -287,11 +287,12 @@ static sprag_result keep(const island *b)
     sprag_stats kept = {.strategy = SPRAG_STRATEGY_KEPT, .stiction_least = INFINITY};
     for (int i = 0; i < problem->contacts; i++) {
         const sprag_contact *contact = &problem->contact[i];
-        const double force[6] = {fmax(0, contact->guess[0]), contact->guess[1], contact->guess[2]};
+        const double force[6] = {sprag_larger(0, contact->guess[0]), contact->guess[1],
+                                 contact->guess[2]};
         const double stiction = contact->stiction > 0 ? contact->stiction : at_rest;
         memcpy(room->contact_force[i], force, sizeof force);
-        kept.stiction = fmax(kept.stiction, stiction);
-        kept.stiction_least = fmin(kept.stiction_least, stiction);
+        kept.stiction = sprag_larger(kept.stiction, stiction);
+        kept.stiction_least = sprag_smaller(kept.stiction_least, stiction);
     }
     const bool swept = b->memory->last == SPRAG_STRATEGY_GAUSS_SEIDEL;
     const double share = swept ? STRIBECK_FORCE_KNOWN : 1; // or the decay of an exact solve stops
@@ -386,9 +387,10 @@ static island describe_island(const sprag_problem *problem, const sprag_stribeck
     b.near = b.motion <= 1;
     b.goes_on = b.near && memory->last != SPRAG_STRATEGY_NONE &&
                 memory->last != SPRAG_STRATEGY_GAUSS_SEIDEL;
-    b.update = fmax(memory->update, STRIBECK_UPDATE_WORK * laws); // the island may have grown
+    b.update =
+        sprag_larger(memory->update, STRIBECK_UPDATE_WORK * laws); // the island may have grown
     b.free = (options->exact || b.joined) &&
-             b.update <= fmax(updates, b.held && b.joined ? STRIBECK_SMALL_GRASP : 0);
+             b.update <= sprag_larger(updates, b.held && b.joined ? STRIBECK_SMALL_GRASP : 0);
     b.known_pays = updates > 0 && (b.free || memory->known.left >= 0);
     b.root_pays = updates > 0 && options->exact && (b.free || memory->root.left >= 0);
     b.most = STRIBECK_AFFORDABLE_SWEEPS * laws;

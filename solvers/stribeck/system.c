@@ -53,8 +53,11 @@ double sprag_system_weighed(const sprag_system *system, const double *x)
 
 void sprag_system_weigh(sprag_system *system, const double *mass_diagonal, const double *before)
 {
+    double *restrict weight = system->weight;
+    for (int i = 0; i < system->size; i++) { // alone: compilers vectorise it
+        weight[i] = 1 / sqrt(mass_diagonal[i]);
+    }
     for (int i = 0; i < system->size; i++) {
-        system->weight[i] = 1 / sqrt(mass_diagonal[i]);
         system->residual[i] = system->free[i] - (before ? before[i] : 0);
     }
     system->space->momentum(system, system->residual, system->work);
@@ -62,8 +65,8 @@ void sprag_system_weigh(sprag_system *system, const double *mass_diagonal, const
     if (before) {
         system->space->momentum(system, system->free, system->work);
     }
-    system->momentum =
-        fmax(change, STRIBECK_MOMENTUM_ROUNDING * sprag_system_weighed(system, system->work));
+    system->momentum = sprag_larger(change, STRIBECK_MOMENTUM_ROUNDING *
+                                                sprag_system_weighed(system, system->work));
 }
 
 // ---- evaluation
@@ -106,7 +109,8 @@ static double gross_impulse(const sprag_system *system)
 double sprag_system_update_work(sprag_system *system)
 {
     double factorization = system->space->work ? system->space->work(system) : 0;
-    return fmax(0, factorization) + STRIBECK_UPDATE_WORK * (system->points + system->equations);
+    return sprag_larger(factorization, 0) +
+           STRIBECK_UPDATE_WORK * (system->points + system->equations);
 }
 
 void sprag_system_set_impulses(sprag_system *system, double (*impulse)[6],
@@ -120,7 +124,7 @@ double sprag_system_balance(sprag_system *system, const double *v)
 {
     double *r = system->residual, *change = system->work;
     system->space->gather(system, r);
-    double scale = fmax(system->momentum, sprag_system_weighed(system, r));
+    double scale = sprag_larger(sprag_system_weighed(system, r), system->momentum);
     for (int i = 0; i < system->size; i++) {
         change[i] = v[i] - system->free[i];
     }
@@ -149,7 +153,8 @@ double sprag_system_residual(sprag_system *system, const double *v, double stict
     }
     double scale = sprag_system_balance(system, v);
     // Opposed rows may carry any load; their sum has the rounding error of that load.
-    scale = fmax(fmax(scale, STRIBECK_IMPULSE_ROUNDING * gross_impulse(system)), DBL_MIN);
+    scale = sprag_larger(STRIBECK_IMPULSE_ROUNDING * gross_impulse(system), scale);
+    scale = sprag_larger(scale, DBL_MIN);
     return isfinite(scale) ? sprag_system_weighed(system, system->residual) / scale : INFINITY;
 }
 
