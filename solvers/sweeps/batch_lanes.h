@@ -37,14 +37,17 @@ INLINE void turn(const lanes I[6], const lanes x[3], lanes y[3])
     y[2] = I[4] * x[0] + I[5] * x[1] + I[2] * x[2];
 }
 
-// Relative velocities in the frames of the contacts, with the offsets; a, b: of the nodes.
-INLINE void slip_of(const batch *c, const lanes a[NUMBERS], const lanes b[NUMBERS], lanes slip[3])
+// Relative velocities in the frames of the contacts, with the offsets; v: of the nodes. sides: that
+// may move, the first or both.
+INLINE void slip_of(const batch *c, const int sides, const lanes v[2][NUMBERS], lanes slip[3])
 {
-    lanes by_a[3], by_b[3], u[3];
-    cross(a + 4, c->arm[0], by_a);
-    cross(b + 4, c->arm[1], by_b);
-    for (int k = 0; k < 3; k++) {
-        u[k] = (a[k] + by_a[k]) - (b[k] + by_b[k]);
+    lanes u[3], by_turn[3];
+    for (int side = 0; side < sides; side++) {
+        cross(v[side] + 4, c->arm[side], by_turn);
+        for (int k = 0; k < 3; k++) {
+            const lanes at = v[side][k] + by_turn[k];
+            u[k] = side ? u[k] - at : at;
+        }
     }
     for (int k = 0; k < 3; k++) {
         const lanes *f = c->frame[k];

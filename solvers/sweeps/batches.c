@@ -12,24 +12,21 @@
 
 // ---- one batch, or two of a colour side by side: neither waits for the results of the other
 
-// Velocities after the impulses p.
-INLINE void apply(const batch *c, const lanes p[3], lanes a[NUMBERS], lanes b[NUMBERS])
+// Velocities of so many sides after the impulses p.
+INLINE void apply(const batch *c, const int sides, const lanes p[3], lanes v[2][NUMBERS])
 {
     lanes F[3], torque[3], turned[3];
     for (int k = 0; k < 3; k++) {
         F[k] = p[0] * c->frame[0][k] + p[1] * c->frame[1][k] + p[2] * c->frame[2][k];
     }
-    cross(c->arm[0], F, torque);
-    turn(c->inertia[0], torque, turned);
-    for (int k = 0; k < 3; k++) {
-        a[k] += c->inverse_mass[0] * F[k];
-        a[4 + k] += turned[k];
-    }
-    cross(c->arm[1], F, torque);
-    turn(c->inertia[1], torque, turned);
-    for (int k = 0; k < 3; k++) {
-        b[k] -= c->inverse_mass[1] * F[k];
-        b[4 + k] -= turned[k];
+    for (int side = 0; side < sides; side++) {
+        cross(c->arm[side], F, torque);
+        turn(c->inertia[side], torque, turned);
+        for (int k = 0; k < 3; k++) {
+            const lanes linear = c->inverse_mass[side] * F[k];
+            v[side][k] += side ? -linear : linear;
+            v[side][4 + k] += side ? -turned[k] : turned[k];
+        }
     }
 }
 
@@ -122,11 +119,13 @@ INLINE void apply_to_ports(const sweeps *s, const batch_link *link, const lanes 
 }
 
 // Impulses of batches in equilibrium with the velocities that they leave: the normal first, then
-// friction under its bound. Adds up what changed. link: of a single batch; NULL: it has none.
-INLINE void relax(sweeps *s, int i, const int count, const batch_link *link, lanes *sum)
+// friction under its bound. Adds up what changed. sides: that may move, the first or both. link: of
+// a single batch; NULL: it has none.
+INLINE void relax(sweeps *s, int i, const int count, const int sides, const batch_link *link,
+                  lanes *sum)
 {
     batch *c = &s->batch[i];
-    lanes(*impulse)[3] = &s->x.impulse[i], a[BESIDE][NUMBERS], b[BESIDE][NUMBERS];
+    lanes(*impulse)[3] = &s->x.impulse[i], v[BESIDE][2][NUMBERS];
     lanes slip[BESIDE][3], change[BESIDE][3], q[BESIDE][2], p[BESIDE][2];
     lanes normal[BESIDE], bound[BESIDE], least[BESIDE];
     lane_mask rubs[BESIDE];
@@ -134,9 +133,10 @@ INLINE void relax(sweeps *s, int i, const int count, const batch_link *link, lan
     for (int h = 0; h < count; h++) {
         memcpy(slip[h], c[h].offset, sizeof slip[h]);
         if (moves) {
-            load((const batch_velocity *)s->x.v, c[h].node[0], a[h]);
-            load((const batch_velocity *)s->x.v, c[h].node[1], b[h]);
-            slip_of(&c[h], a[h], b[h], slip[h]);
+            for (int side = 0; side < sides; side++) {
+                load((const batch_velocity *)s->x.v, c[h].node[side], v[h][side]);
+            }
+            slip_of(&c[h], sides, (const lanes(*)[NUMBERS])v[h], slip[h]);
         }
     }
     if (link) {
@@ -167,13 +167,25 @@ INLINE void relax(sweeps *s, int i, const int count, const batch_link *link, lan
             *sum += c[h].inverse_axis[k] * change[h][1 + k] * change[h][1 + k];
         }
         if (moves) {
-            apply(&c[h], change[h], a[h], b[h]);
-            store(s->x.v, c[h].node[0], a[h]);
-            store(s->x.v, c[h].node[1], b[h]);
+            apply(&c[h], sides, change[h], v[h]);
+            for (int side = 0; side < sides; side++) {
+                store(s->x.v, c[h].node[side], v[h][side]);
+            }
         }
     }
     if (link) {
         apply_to_ports(s, link, change[0]);
+    }
+}
+
+INLINE void relax_all(sweeps *s, int from, int end, const int sides, lanes *sum)
+{
+    for (int i = from; i < end; i++) {
+        if (s->paired[i]) {
+            relax(s, i++, BESIDE, sides, NULL, sum);
+        } else {
+            relax(s, i, 1, sides, NULL, sum);
+        }
     }
 }
 
@@ -195,15 +207,10 @@ static void sweep(sweeps *s, double *squares)
     for (int i = 0; i < s->lone_rows; i++) {
         total += relax_row(s, &s->row[i], &s->x.row_impulse[i]);
     }
-    for (int i = 0; i < s->free_batches; i++) {
-        if (s->paired[i]) {
-            relax(s, i++, BESIDE, NULL, &sum);
-        } else {
-            relax(s, i, 1, NULL, &sum);
-        }
-    }
+    relax_all(s, 0, s->grounded_batches, 1, &sum);
+    relax_all(s, s->grounded_batches, s->free_batches, 2, &sum);
     for (int i = s->free_batches; i < s->batches; i++) {
-        relax(s, i, 1, &s->link[i - s->free_batches], &sum);
+        relax(s, i, 1, 2, &s->link[i - s->free_batches], &sum);
     }
     for (int l = 0; l < LANES; l++) {
         total += sum[l];
@@ -219,6 +226,20 @@ double batches_sweep(sweeps *s)
     return sqrt(squares + joint_rows_sweep(s));
 }
 
+// Adds what a batch's impulses change of the velocities.
+INLINE void carry(sweeps *s, int i, const int sides)
+{
+    const batch *c = &s->batch[i];
+    lanes v[2][NUMBERS];
+    for (int side = 0; side < sides; side++) {
+        load((const batch_velocity *)s->x.v, c->node[side], v[side]);
+    }
+    apply(c, sides, s->x.impulse[i], v);
+    for (int side = 0; side < sides; side++) {
+        store(s->x.v, c->node[side], v[side]);
+    }
+}
+
 SPRAG_VECTORS
 static void balance(sweeps *s)
 {
@@ -227,14 +248,11 @@ static void balance(sweeps *s)
         const batch_row *row = &s->row[i];
         apply_row(row, s->x.row_impulse[i], s->x.v[row->node[0]], s->x.v[row->node[1]]);
     }
-    for (int i = 0; i < s->batches; i++) {
-        const batch *c = &s->batch[i];
-        lanes a[NUMBERS], b[NUMBERS];
-        load((const batch_velocity *)s->x.v, c->node[0], a);
-        load((const batch_velocity *)s->x.v, c->node[1], b);
-        apply(c, s->x.impulse[i], a, b);
-        store(s->x.v, c->node[0], a);
-        store(s->x.v, c->node[1], b);
+    for (int i = 0; i < s->grounded_batches; i++) {
+        carry(s, i, 1);
+    }
+    for (int i = s->grounded_batches; i < s->batches; i++) {
+        carry(s, i, 2);
     }
 }
 

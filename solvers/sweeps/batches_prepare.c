@@ -102,7 +102,8 @@ INLINE void take_friction(batch *c, const contact_lanes *of,
 _Static_assert(AT(guess) == sizeof(sprag_contact) - 3 * sizeof(double), "guess");
 
 // The data of four contacts as the problem has them; zeros, of the static node, in unused lanes.
-INLINE void take(sweeps *s, int i)
+// sides: that may move.
+INLINE void take(sweeps *s, int i, const int sides)
 {
     static const sprag_contact none = {.body = {SPRAG_STATIC, SPRAG_STATIC}};
     batch *c = &s->batch[i];
@@ -130,7 +131,7 @@ INLINE void take(sweeps *s, int i)
         lanes impulse = r[1 + k] * step;
         s->x.impulse[i][k] = SELECT(known, impulse, zeros);
     }
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < sides; side++) {
         load((const batch_velocity *)s->mass, c->node[side], r);
         c->inverse_mass[side] = r[0];
         memcpy(c->inertia[side], r + 1, sizeof c->inertia[side]);
@@ -144,14 +145,12 @@ INLINE void note(const lane_mask *moves, const lanes *value, lanes *least, lanes
     *most = LARGER(high, *most);
 }
 
-INLINE void finish(sweeps *s, int i, const batch_link *link, const batch_velocity *start,
-                   lanes *fastest)
+// J M^-1 J' of the contacts, above the diagonal and on it.
+INLINE void set_inverse_mass(const batch *c, const int sides, lanes W[3][3])
 {
-    batch *c = &s->batch[i];
-    lanes W[3][3], lever[2][3][3], turned[2][3][3], mass, a[NUMBERS], b[NUMBERS], slip[3];
-    take(s, i);
-    mass = c->inverse_mass[0] + c->inverse_mass[1];
-    for (int side = 0; side < 2; side++) {
+    lanes lever[2][3][3], turned[2][3][3], mass = zeros;
+    for (int side = 0; side < sides; side++) {
+        mass += c->inverse_mass[side];
         for (int k = 0; k < 3; k++) {
             cross(c->arm[side], c->frame[k], lever[side][k]);
             turn(c->inertia[side], lever[side][k], turned[side][k]);
@@ -161,12 +160,23 @@ INLINE void finish(sweeps *s, int i, const batch_link *link, const batch_velocit
         for (int k = j; k < 3; k++) {
             lanes sum = zeros;
             for (int m = 0; m < 3; m++) {
-                sum += mass * c->frame[j][m] * c->frame[k][m] + lever[0][j][m] * turned[0][k][m] +
-                       lever[1][j][m] * turned[1][k][m];
+                sum += mass * c->frame[j][m] * c->frame[k][m];
+                for (int side = 0; side < sides; side++) {
+                    sum += lever[side][j][m] * turned[side][k][m];
+                }
             }
             W[j][k] = sum;
         }
     }
+}
+
+INLINE void finish(sweeps *s, int i, const int sides, const batch_link *link,
+                   const batch_velocity *start, lanes *fastest)
+{
+    batch *c = &s->batch[i];
+    lanes W[3][3], v[2][NUMBERS], slip[3];
+    take(s, i, sides);
+    set_inverse_mass(c, sides, W);
     lanes bare = link ? W[0][0] + link->bare : W[0][0];
     for (int j = 0; j < 3 && link; j++) {
         for (int k = j; k < 3; k++) {
@@ -186,9 +196,10 @@ INLINE void finish(sweeps *s, int i, const batch_link *link, const batch_velocit
         change_axes(c, &c->frame[1][k], &c->frame[2][k]);
     }
     change_impulses(c, s->x.impulse[i]);
-    load(start, link ? link->node[0] : c->node[0], a);
-    load(start, link ? link->node[1] : c->node[1], b);
-    slip_of(c, a, b, slip);
+    for (int side = 0; side < sides; side++) {
+        load(start, link ? link->node[side] : c->node[side], v[side]);
+    }
+    slip_of(c, sides, (const lanes(*)[NUMBERS])v, slip);
     c->speed = slip[1] * slip[1] + slip[2] * slip[2];
     root_of(&c->speed);
     *fastest = LARGER(*fastest, c->speed);
@@ -197,9 +208,12 @@ INLINE void finish(sweeps *s, int i, const batch_link *link, const batch_velocit
 SPRAG_VECTORS
 static void finish_all(sweeps *s, const batch_velocity *start, lanes *fastest)
 {
-    for (int i = 0; i < s->batches; i++) {
+    for (int i = 0; i < s->grounded_batches; i++) {
+        finish(s, i, 1, NULL, start, fastest);
+    }
+    for (int i = s->grounded_batches; i < s->batches; i++) {
         bool linked = i >= s->free_batches;
-        finish(s, i, linked ? &s->link[i - s->free_batches] : NULL, start, fastest);
+        finish(s, i, 2, linked ? &s->link[i - s->free_batches] : NULL, start, fastest);
     }
 }
 

@@ -69,15 +69,22 @@ static int mover_of(const sweeps *s, int body)
     return m >= 0 ? s->nodes + 1 + m : node;
 }
 
-// Gives each contact with mechanisms, or each without, the first colour that neither of its movers
-// has, and counts them. Contacts of a mover that has all colours go alone. Returns the last colour.
-static int colour(const sweeps *s, bool linked, uint64_t *used, unsigned char *of,
-                  int count[COLOURS + 1])
+// Second bodies of grounded contacts do not move; linked contacts touch mechanisms.
+typedef enum kind { GROUNDED, LOOSE, LINKED, KINDS } kind;
+
+static kind kind_of(const sweeps *s, const int body[2])
+{
+    return is_linked(s, body) ? LINKED : node_of(s, body[1]) == s->nodes ? GROUNDED : LOOSE;
+}
+
+// Gives each contact the first colour that neither of its movers has, and counts them. Contacts of
+// a mover that has all colours go alone. Returns the last colour.
+static int colour(const sweeps *s, uint64_t *used, unsigned char *of, int count[KINDS][COLOURS + 1])
 {
     int last = 0;
     for (int i = 0; i < s->problem->contacts; i++) {
         const int *body = s->problem->contact[i].body;
-        if (s->is_single[i] || is_linked(s, body) != linked) {
+        if (s->is_single[i]) {
             continue;
         }
         int a = mover_of(s, body[0]), b = mover_of(s, body[1]);
@@ -86,7 +93,7 @@ static int colour(const sweeps *s, bool linked, uint64_t *used, unsigned char *o
         used[a] |= first, used[b] |= first;
         used[s->nodes] = 0; // static
         of[i] = (unsigned char)c;
-        count[c]++;
+        count[kind_of(s, body)][c]++;
         last = c > last ? c : last;
     }
     return last;
@@ -98,32 +105,36 @@ static int batches_of(int colour, int count)
     return colour == ALONE ? count : (count + LANES - 1) / LANES;
 }
 
-// Places in batches: those of one colour share no mover. Contacts without mechanisms fill what
-// those with mechanisms leave of the batches of their colour; the batches of the rest come first.
+// Places in batches: those of one colour share no mover. Grounded batches take less work and go
+// first. Contacts of a kind fill what those of the next kind leave of the batches of their colour.
 static void place(sweeps *s, uint64_t *used, unsigned char *of, int *at)
 {
-    int count[2][COLOURS + 1] = {{0}}, next[2][COLOURS + 1], filled[COLOURS + 1];
-    const int linked = colour(s, true, used, of, count[1]);
-    const int others = colour(s, false, used, of, count[0]);
-    const int last = linked > others ? linked : others;
-    for (int c = 0; c <= last; c++) {
-        int spare = c == ALONE ? 0 : LANES * batches_of(c, count[1][c]) - count[1][c];
-        filled[c] = spare < count[0][c] ? spare : count[0][c];
-        next[0][c] = LANES * s->batches;
-        const int batches = batches_of(c, count[0][c] - filled[c]);
-        for (int b = 0; b < batches; b++) {
-            s->paired[s->batches++] = c != ALONE && (b | 1) < batches;
+    int count[KINDS][COLOURS + 1] = {{0}}, next[KINDS][COLOURS + 1];
+    int filled[KINDS][COLOURS + 1] = {{0}}, end[KINDS];
+    const int last = colour(s, used, of, count);
+    for (kind kind = LINKED; kind > GROUNDED; kind--) {
+        for (int c = ALONE + 1; c <= last; c++) {
+            const int spare = LANES * batches_of(c, count[kind][c]) - count[kind][c];
+            const int fill = count[kind - 1][c] < spare ? count[kind - 1][c] : spare;
+            count[kind - 1][c] -= filled[kind - 1][c] = fill;
         }
     }
-    s->free_batches = s->batches;
-    for (int c = 0; c <= last; c++) {
-        next[1][c] = LANES * s->batches;
-        s->batches += batches_of(c, count[1][c]);
+    for (kind kind = 0; kind < KINDS; kind++) {
+        for (int c = 0; c <= last; c++) {
+            const int batches = batches_of(c, count[kind][c]);
+            next[kind][c] = LANES * s->batches;
+            for (int b = 0; b < batches; b++) {
+                s->paired[s->batches++] = c != ALONE && (b | 1) < batches;
+            }
+        }
+        end[kind] = s->batches;
     }
+    s->grounded_batches = end[GROUNDED];
+    s->free_batches = end[LOOSE];
     for (int i = 0; i < s->problem->contacts; i++) {
         if (!s->is_single[i]) {
-            bool with = is_linked(s, s->problem->contact[i].body) || filled[of[i]]-- > 0;
-            int *to = &next[with][of[i]];
+            const kind kind = kind_of(s, s->problem->contact[i].body);
+            int *to = &next[kind + (filled[kind][of[i]]-- > 0)][of[i]];
             at[i] = *to;
             *to += of[i] == ALONE ? LANES : 1;
         }

@@ -23,8 +23,8 @@ struct sweeps {
     double (*inverse)[9]; // nodes: the whole inverse inertia, 1/(kg m^2), world axes
     double *spin; // nodes + 1: square of the gyroscopic terms (spin.h) in its inertia, as a share
                   // of the symmetric part; 0: it is symmetric
-    batch *batch; // first those without mechanisms
-    int batches, free_batches;
+    batch *batch; // first those whose second bodies do not move, last those with mechanisms
+    int batches, grounded_batches, free_batches; // grounded, or free: up to there
     bool *paired;            // free batches: it is one of two that are treated side by side
     batch_link *link;        // of the others
     bool without_mechanisms; // all rows are swept
