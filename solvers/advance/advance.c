@@ -23,32 +23,32 @@ static void take_scratch(advance_run *run)
 {
     const sprag_frame *frame = run->frame;
     sprag_scratch *scratch = run->scratch;
-    run->before = SPRAG_TAKE(scratch, frame->bodies, sprag_mover);
+    run->before = SPRAG_TAKE_RAW(scratch, frame->bodies, sprag_mover);
     run->near = SPRAG_TAKE(scratch, frame->pairs, advance_near);
     run->side = SPRAG_TAKE_RAW(scratch, frame->colliders, advance_side);
-    run->attempt.motion = SPRAG_TAKE(scratch, frame->bodies, sprag_motion);
-    run->inertia = SPRAG_TAKE(scratch, frame->bodies, *run->inertia);
+    run->attempt.motion = SPRAG_TAKE_RAW(scratch, frame->bodies, sprag_motion);
+    run->inertia = SPRAG_TAKE_RAW(scratch, frame->bodies, *run->inertia);
     run->inverse = SPRAG_TAKE(scratch, frame->bodies, *run->inverse);
     run->assembly = SPRAG_TAKE_RAW(scratch, frame->bodies, int);
-    run->attempt.velocity = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.velocity);
-    run->attempt.flies = SPRAG_TAKE(scratch, frame->bodies, bool);
-    run->attempt.lag = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.lag);
-    run->attempt.chords = SPRAG_TAKE(scratch, frame->bodies, advance_chords);
-    run->attempt.axis = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.axis);
-    run->push.velocity = SPRAG_TAKE(scratch, frame->bodies, *run->push.velocity);
-    run->active = SPRAG_TAKE(scratch, frame->pairs, int);
-    run->attempt.share = SPRAG_TAKE(scratch, frame->bodies, double);
+    run->attempt.velocity = SPRAG_TAKE_RAW(scratch, frame->bodies, *run->attempt.velocity);
+    run->attempt.flies = SPRAG_TAKE_RAW(scratch, frame->bodies, bool);
+    run->attempt.lag = SPRAG_TAKE_RAW(scratch, frame->bodies, *run->attempt.lag);
+    run->attempt.chords = SPRAG_TAKE_RAW(scratch, frame->bodies, advance_chords);
+    run->attempt.axis = SPRAG_TAKE_RAW(scratch, frame->bodies, *run->attempt.axis);
+    run->push.velocity = SPRAG_TAKE_RAW(scratch, frame->bodies, *run->push.velocity);
+    run->active = SPRAG_TAKE_RAW(scratch, frame->pairs, int);
+    run->attempt.share = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
     run->load = SPRAG_TAKE_RAW(scratch, frame->bodies, advance_load);
-    run->middles.kick = SPRAG_TAKE(scratch, frame->bodies, *run->middles.kick);
+    run->middles.kick = SPRAG_TAKE_RAW(scratch, frame->bodies, *run->middles.kick);
     run->middles.joined = SPRAG_TAKE_RAW(scratch, frame->bodies, int);
     run->middles.lag = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
     run->middles.next = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
-    run->middles.ratio = SPRAG_TAKE(scratch, frame->bodies, double);
-    run->marked = SPRAG_TAKE(scratch, frame->bodies, bool);
+    run->middles.ratio = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
+    run->marked = SPRAG_TAKE_RAW(scratch, frame->bodies, bool);
     run->half = SPRAG_TAKE_RAW(scratch, frame->bodies, *run->half);
-    run->energy.leader = SPRAG_TAKE(scratch, frame->bodies, int);
-    run->energy.before = SPRAG_TAKE(scratch, frame->bodies, double);
-    run->energy.cluster = SPRAG_TAKE(scratch, frame->bodies, *run->energy.cluster);
+    run->energy.leader = SPRAG_TAKE_RAW(scratch, frame->bodies, int);
+    run->energy.before = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
+    run->energy.cluster = SPRAG_TAKE_RAW(scratch, frame->bodies, *run->energy.cluster);
 }
 
 bool advance_stands_still(const sprag_frame *frame, int body)

@@ -20,8 +20,8 @@ typedef struct advance_problem { // in the scratch of the solve
     } impact;
 } advance_problem;
 
-// Takes a problem of the attempt's length with room for contacts and rows, which has none yet. All
-// is zero but these. false: no memory.
+// Takes a problem of the attempt's length with room for contacts and rows, which has none yet. The
+// arrays are not set. false: no memory.
 bool advance_take_problem(advance_run *run, int contacts, int rows, advance_problem *p);
 
 // Solves contacts within the work that is left; in a coarse plan by so many sweeps, unless 0.

@@ -14,7 +14,7 @@ bool advance_take_rates(advance_run *run, int contacts, advance_problem *r)
 {
     const bool taken = advance_take_problem(run, contacts, run->rows.count, r);
     for (int i = 0; i < run->frame->bodies && taken; i++) {
-        r->body[i].mass = run->frame->body[i].mass;
+        r->body[i] = (sprag_body){.mass = run->frame->body[i].mass};
         memcpy(r->body[i].inertia, run->inertia[i], sizeof r->body[i].inertia);
     }
     return taken;

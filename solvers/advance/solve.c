@@ -12,12 +12,12 @@ bool advance_take_problem(advance_run *run, int contacts, int rows, advance_prob
 {
     const int bodies = run->frame->bodies;
     sprag_scratch *scratch = run->solving;
-    *p = (advance_problem){.body = SPRAG_TAKE(scratch, bodies, sprag_body),
+    *p = (advance_problem){.body = SPRAG_TAKE_RAW(scratch, bodies, sprag_body),
                            .contact = SPRAG_TAKE_RAW(scratch, contacts, sprag_contact),
                            .row = SPRAG_TAKE_RAW(scratch, rows, sprag_row)};
-    p->solution = (sprag_solution){.velocity = SPRAG_TAKE(scratch, bodies, double[6]),
-                                   .contact_force = SPRAG_TAKE(scratch, contacts, double[6]),
-                                   .row_force = SPRAG_TAKE(scratch, rows, double)};
+    p->solution = (sprag_solution){.velocity = SPRAG_TAKE_RAW(scratch, bodies, double[6]),
+                                   .contact_force = SPRAG_TAKE_RAW(scratch, contacts, double[6]),
+                                   .row_force = SPRAG_TAKE_RAW(scratch, rows, double)};
     p->problem = (sprag_problem){.step = run->attempt.length,
                                  .bodies = bodies,
                                  .body = p->body,
