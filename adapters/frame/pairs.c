@@ -57,6 +57,8 @@ pair_answer *step_add_answer(step *s, dGeomID a, dGeomID b)
 bool step_pull_answers(step *s)
 {
     const ode_islands *islands = s->a->input.islands;
+    const dContactGeom *last = NULL; // contacts of two geoms follow one another
+    pair_answer *answer = NULL;
     s->answers = (ode_set){.scratch = s->scratch, .size = sizeof(pair_answer)};
     for (int j = 0; j < s->joints; j++) {
         dJointID joint = islands->joints[j];
@@ -67,10 +69,13 @@ bool step_pull_answers(step *s)
         if (!step_joins_geoms(contact)) {
             continue;
         }
-        pair_answer *answer = step_add_answer(s, contact->g1, contact->g2);
+        if (!last || contact->g1 != last->g1 || contact->g2 != last->g2) {
+            answer = step_add_answer(s, contact->g1, contact->g2);
+        }
         if (!answer) {
             return false;
         }
+        last = contact;
         if (!answer->joint) {
             answer->joint = joint;
             answer->paired = false;

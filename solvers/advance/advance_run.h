@@ -67,8 +67,6 @@ typedef struct advance_point {
     double wrench[2][6]; // N, N m, of the last solve, on both bodies (sprag_contact_wrench)
     double normal_force; // N
     double expected; // force that the next sub-step's solve expects, relative to that of this one
-    double approach; // m/s, before the sub-step
-    double slip[2];  // m/s, before and after
 } advance_point;
 
 // Contact points, those of closed pairs first and in the order of the pairs.

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "advance_run.h"
+#include "kinematics.h"
 #include "linalg.h"
 
 void advance_report(advance_run *run, sprag_event_kind kind, double after, int pair,
@@ -40,6 +41,25 @@ static double slip_duration(const advance_run *run, const advance_point *point)
     return run->attempt.length * fmin(1, norm3(along) / most);
 }
 
+// m/s, along the surface, of a point by the velocities of the bodies; *approach: at which they come
+// nearer.
+static double slip_of(const advance_run *run, const advance_point *point, const double *velocity,
+                      size_t bytes, double *approach)
+{
+    double slip[3] = {0}, arm[3], own[3];
+    for (int side = 0; side < 2; side++) {
+        const int body = run->near[point->pair].body[side];
+        if (body != SPRAG_STATIC) {
+            subtract3(point->at[side], run->frame->body[body].pose.position, arm);
+            point_velocity((const void *)((const char *)velocity + (size_t)body * bytes), arm, own);
+            add_scaled(slip, side ? -1 : 1, own, 3);
+        }
+    }
+    *approach = -dot3(point->normal, slip);
+    add_scaled(slip, *approach, point->normal, 3);
+    return norm3(slip);
+}
+
 // Compares the pairs from first to end: one pair, or the triangles of one mesh.
 static void compare_pair(advance_run *run, int first, int end, int *at)
 {
@@ -59,20 +79,26 @@ static void compare_pair(advance_run *run, int first, int end, int *at)
             best = point;
         }
     }
+    double slip[2] = {0, 0}, approach[2] = {0, 0}; // before and after
+    if (best) {
+        slip[0] = slip_of(run, best, run->frame->body->velocity, sizeof(sprag_mover), approach);
+        slip[1] =
+            slip_of(run, best, *run->attempt.velocity, sizeof *run->attempt.velocity, approach + 1);
+    }
     if (best && !was) {
         advance_report(run, SPRAG_CONTACT_MADE, 0, best->pair, best->at[0], best->normal,
-                       best->approach);
+                       approach[0]);
     } else if (!is && was) {
         const sprag_gap *gap = &run->near[lost].gap;
         advance_report(run, SPRAG_CONTACT_LOST, 0, lost, gap->point[0], gap->normal, 0);
     }
     if (best) {
         const double slow = fmax(1e-6, 2 * run->stats->solve.stiction); // m/s: sticks
-        bool slips = best->slip[1] > slow;
+        const bool slips = slip[1] > slow;
         if (was && slips != slipped && best->normal_force > 0) {
             advance_report(run, slips ? SPRAG_SLIP_BEGINS : SPRAG_SLIP_ENDS,
                            slips ? 0 : slip_duration(run, best), best->pair, best->at[0],
-                           best->normal, best->slip[slips]);
+                           best->normal, slip[slips]);
         }
         for (int i = first; i < end; i++) {
             run->near[i].memory->slips = slips;

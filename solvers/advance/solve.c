@@ -91,12 +91,6 @@ static double expected_share(const advance_run *run, const sprag_contact *contac
     return contact->guess[0] >= 0 && force > 0 ? fmin(2, 1 + (1 - part) * error) : 1;
 }
 
-static double slip_of(const sprag_contact *contact, const double u[3])
-{
-    double a = dot3(contact->frame[1], u), b = dot3(contact->frame[2], u);
-    return sqrt(a * a + b * b);
-}
-
 static void keep_solution(advance_run *run, const advance_problem *p)
 {
     int given = run->frame->contacts;
@@ -109,16 +103,10 @@ static void keep_solution(advance_run *run, const advance_problem *p)
         advance_point *point = &run->points.point[i];
         const sprag_contact *contact = &p->contact[given + i];
         const double *force = p->solution.contact_force[given + i];
-        double before[3], after[3];
         sprag_contact_wrench(contact, force, point->wrench);
         point->normal_force = force[0];
         point->expected = expected_share(run, contact, force[0]);
         point->has_guess = !run->attempt.failed;
-        sprag_contact_velocity(contact, run->frame->body->velocity, sizeof(sprag_mover), before);
-        sprag_contact_velocity(contact, *p->solution.velocity, sizeof *p->solution.velocity, after);
-        point->approach = -dot3(contact->frame[0], before);
-        point->slip[0] = slip_of(contact, before);
-        point->slip[1] = slip_of(contact, after);
     }
 }
 

@@ -66,12 +66,12 @@ static void move_bodies(advance_run *run, double distance, double clock)
         double share = distance < clock ? 0 : run->attempt.share[i], *v = run->attempt.velocity[i];
         double idle = 1 - distance / run->attempt.length; // forces of flight act while bodies move
         add_scaled(v, -2 * idle, run->attempt.lag[i], 6);
-        bool loses = advance_product(run, i, v, v) <=
-                     advance_product(run, i, mover->velocity, mover->velocity);
+        const bool whole = kinematic || share == 1 || !advance_is_driven(run, i) ||
+                           advance_product(run, i, v, v) <=
+                               advance_product(run, i, mover->velocity, mover->velocity);
         for (int k = 0; k < 6; k++) {
-            mover->velocity[k] = kinematic || loses || share == 1 || !advance_is_driven(run, i)
-                                     ? v[k]
-                                     : mover->velocity[k] + share * (v[k] - mover->velocity[k]);
+            mover->velocity[k] =
+                whole ? v[k] : mover->velocity[k] + share * (v[k] - mover->velocity[k]);
         }
     }
 }
