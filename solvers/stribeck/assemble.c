@@ -465,6 +465,15 @@ sprag_result sprag_stribeck_assemble(const sprag_problem *problem, sprag_scales 
     return result;
 }
 
+void sprag_assemble_free(const sprag_problem *problem, const sprag_solution *solution)
+{
+    for (int b = 0; b < problem->bodies; b++) {
+        const sprag_body *body = &problem->body[b];
+        memcpy(solution->velocity[b], body->mass > 0 ? body->free_velocity : body->velocity,
+               sizeof solution->velocity[b]);
+    }
+}
+
 void sprag_assemble_solution(const sprag_system *system, const sprag_problem *problem,
                              const int *node_of, const double *v, sprag_solution *solution)
 {

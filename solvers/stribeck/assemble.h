@@ -13,6 +13,9 @@
 sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem,
                             const sprag_softness *softness, sprag_scratch *scratch, int **node_of);
 
+// Sets the velocities of bodies without contacts and rows.
+void sprag_assemble_free(const sprag_problem *problem, const sprag_solution *solution);
+
 // Writes velocities v (size of the system, m/s, rad/s) and the impulses of the system as a
 // solution.
 void sprag_assemble_solution(const sprag_system *system, const sprag_problem *problem,

@@ -65,13 +65,3 @@ double sprag_best_offer(sprag_best *best, const sprag_stats *stats)
     sprag_best_take(best, &found, stats);
     return found.relative;
 }
-
-double sprag_best_offer_free(sprag_best *best, const sprag_stats *stats)
-{
-    for (int i = 0; i < best->problem->bodies; i++) {
-        const sprag_body *body = &best->problem->body[i];
-        memcpy(best->room.velocity[i], body->mass > 0 ? body->free_velocity : body->velocity,
-               sizeof best->room.velocity[i]);
-    }
-    return sprag_best_offer(best, stats);
-}

@@ -29,7 +29,4 @@ void sprag_best_take(sprag_best *best, const sprag_residual *found, const sprag_
 // Both. Returns the residual.
 double sprag_best_offer(sprag_best *best, const sprag_stats *stats);
 
-// The same of bodies that nothing holds.
-double sprag_best_offer_free(sprag_best *best, const sprag_stats *stats);
-
 #endif

@@ -559,6 +559,13 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     stats = stats ? stats : &own;
     stats->iterations = stats->sweeps = stats->factorizations = 0;
     stats->sweep_work = 0;
+    if (problem->contacts == 0 && problem->rows == 0) {
+        sprag_assemble_free(problem, solution);
+        stats->residual = stats->gap = 0;
+        stats->stiction = sprag_stribeck_scales(problem, options).stiction.moving;
+        charge(options, sprag_problem_moving(problem));
+        return SPRAG_OK;
+    }
     sprag_best best = {.problem = problem,
                        .soft = sprag_stribeck_shares(options),
                        .scratch = scratch,
@@ -574,11 +581,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     island b = describe_island(problem, options, &best, stats,
                                two_way && options->memory ? options->memory : &none);
     bool poor = !(work_left(options) > 0) && problem->contacts > 0;
-    if (problem->contacts == 0 && problem->rows == 0) {
-        const sprag_stats free = {.stiction = b.scales.stiction.moving};
-        charge(options, b.moving);
-        result = isfinite(sprag_best_offer_free(&best, &free)) ? SPRAG_OK : SPRAG_NOT_CONVERGED;
-    } else if (!poor) {
+    if (!poor) {
         result = two_way ? solve_two_way(&b)
                          : try_directly(&b, SPRAG_ATTEMPT_DIRECT | SPRAG_ATTEMPT_ROOT, INFINITY,
                                         &b.known);
