@@ -273,7 +273,7 @@ static double least_change(const sprag_problem *problem)
 static sprag_result keep(const island *b)
 {
     const sprag_problem *problem = b->problem;
-    if (!b->memory->rests || !b->near || b->options->exact || b->joined) {
+    if (!b->memory->rests || !b->near || b->joined) {
         return SPRAG_NOT_CONVERGED;
     }
     sprag_solution *room = sprag_best_room(b->best);
