@@ -123,7 +123,7 @@ static void add_members(finder *f, dGeomID id, const member *as)
         }
         return;
     }
-    if (f->is_local && !is_near(f, id)) {
+    if ((f->is_local && !is_near(f, id)) || (f->met && !sprag_ode_has_size(id))) {
         return;
     }
     item *of = item_of(f, id);

@@ -72,7 +72,7 @@ typedef struct space_call {
     // set by record_call:
     double reach;    // m, the largest of the worlds concerned that keep distance
     ode_ahead ahead; // of worlds with speculative contacts; otherwise 0
-    bool instead;    // the search for touches ahead stands in for ODE's
+    bool instead;    // the search for pairs that are near stands in for ODE's
     bool failed;     // it had no memory
 } space_call;
 
@@ -81,7 +81,7 @@ typedef struct world_list {
     space_call *of;
     dWorldID last; // world of the last body
     bool any;      // a world that is recorded is among them
-    bool others;   // geoms that ODE pairs by rules of their own, or worlds without touches ahead
+    bool others;   // geoms that ODE pairs by rules of their own, worlds that need no near pairs
 } world_list;
 
 // A contact that comes after the step does not act in it, so a first step may be taken as too long.
@@ -117,7 +117,7 @@ static void add_body(world_list *l, dBodyID body)
     l->last = world;
     world_state *w = world_that_collides(world);
     w = w && w->record ? w : NULL;
-    l->others |= !w || !settings_speculate(&w->settings);
+    l->others |= !w || !settings_record(&w->settings);
     if (w) {
         l->any = true;
         if (settings_speculate(&w->settings)) {
@@ -155,6 +155,13 @@ static void add_worlds(world_list *l, dGeomID id)
     }
 }
 
+// Does the space offer pairs in an order that sprag_ode_place_in knows?
+static bool has_known_order(dGeomID space)
+{
+    const int kind = dSpaceGetClass((dSpaceID)space);
+    return kind == dSimpleSpaceClass || kind == dHashSpaceClass;
+}
+
 // Records the call in the worlds of its bodies. false: ODE answers for all of them.
 static bool record_call(space_call *c)
 {
@@ -163,7 +170,7 @@ static bool record_call(space_call *c)
     if (c->call.b && c->call.b != c->call.a) {
         add_worlds(&l, c->call.b);
     }
-    c->instead = !c->call.b && !l.others && !(c->reach > 0);
+    c->instead = !c->call.b && !l.others && has_known_order(c->call.a);
     return l.any;
 }
 
@@ -359,7 +366,9 @@ static void collide(space_call *c, const void *frame)
     if (!world_any_is_recorded() || !record_call(c)) {
         collide_by_ode(c, c->call.data, c->call.callback);
     } else {
-        if (!c->instead) {
+        if (c->instead) {
+            dSpaceClean((dSpaceID)c->call.a); // as in dSpaceCollide: what moves next goes first
+        } else {
             collide_by_ode(c, c, offer_from_stock);
         }
         offer_close(c);

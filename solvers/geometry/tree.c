@@ -192,7 +192,7 @@ static void sort(const overlap *from, int overlaps, bool by_box, int count, int 
     for (int k = 0; k < overlaps; k++) {
         first[by_box ? from[k].box : from[k].place]++;
     }
-    for (int i = 1; i < count; i++) {
+    for (int i = 1; i < count && overlaps > 0; i++) {
         first[i] += first[i - 1];
     }
     for (int k = overlaps - 1; k >= 0; k--) {
