@@ -147,7 +147,23 @@ static bool movers_of(step *s, const ode_pair *pair, body_state *b[2])
     return is_ours(s, pair) && b[0] && !is_immovable(b[0], pair->side[1]->body);
 }
 
-static void group_pairs(step *s)
+// Bodies in flight that meet nothing go in one group: each frame costs as much as a few bodies.
+static void unite_flights(step *s, const bool *meets)
+{
+    const body_state *b = s->body;
+    int first = -1;
+    for (ode_island_walk walk = {.islands = s->a->input.islands}; sprag_ode_next_island(&walk);) {
+        const int i = (int)walk.next - 1;
+        if (walk.island.joints == 0 && !meets[i] && !b->frozen && b->start.mass >= 0) {
+            first = first < 0 ? i : first;
+            sprag_unite(s->leader, first, i);
+        }
+        b += walk.island.bodies;
+    }
+}
+
+// meets: islands, zeroed.
+static void group_pairs(step *s, bool *meets)
 {
     for (int i = 0; i < (int)s->a->input.islands->count; i++) {
         s->leader[i] = i;
@@ -159,9 +175,14 @@ static void group_pairs(step *s)
             continue;
         }
         s->pair_group[i] = b[0]->island;
+        meets[b[0]->island] = true;
         if (b[1]) {
+            meets[b[1]->island] = true;
             sprag_unite(s->leader, b[0]->island, b[1]->island);
         }
+    }
+    if (!s->a->input.compliant) { // whose frames have a step of their own
+        unite_flights(s, meets);
     }
     for (int i = 0; i < s->pairs.count; i++) {
         s->pair_group[i] = s->pair_group[i] < 0 ? -1 : sprag_leader_of(s->leader, s->pair_group[i]);
@@ -276,10 +297,11 @@ bool step_find_pairs(step *s)
     result = s->pairs.crowded[0] && !s->scratch->failed ? find_near(s) : result;
     s->pair_group = SPRAG_TAKE(s->scratch, s->pairs.count, int);
     s->collider = SPRAG_TAKE(s->scratch, s->pairs.sides, int);
+    bool *meets = SPRAG_TAKE(s->scratch, s->a->input.islands->count, bool);
     if (result != SPRAG_OK || s->scratch->failed) {
         return false;
     }
-    group_pairs(s);
+    group_pairs(s, meets);
     memcpy(s->a->warnings.crowded, s->pairs.crowded, sizeof s->pairs.crowded);
     kick_bodies(s);
     return true;

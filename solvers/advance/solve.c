@@ -207,12 +207,16 @@ static bool solve_capped(advance_run *run, advance_problem *p)
     return solved;
 }
 
-// Without a solution, bodies keep their velocities.
+// Without a solution, bodies keep their velocities. In flight it is one body that has none.
 static void fail(advance_run *run, advance_problem *p)
 {
+    const bool flight = p->problem.contacts == 0 && p->problem.rows == 0;
     run->stats->failed++;
     for (int i = 0; i < run->frame->bodies; i++) {
-        memcpy(p->solution.velocity[i], p->body[i].velocity, sizeof p->body[i].velocity);
+        const double *free = p->body[i].free_velocity;
+        memcpy(p->solution.velocity[i],
+               flight && isfinite(dot6(free, free)) ? free : p->body[i].velocity,
+               sizeof p->body[i].velocity);
     }
     memset(p->solution.row_force, 0, (size_t)run->rows.count * sizeof(double));
     memset(p->solution.contact_force, 0,
