@@ -176,6 +176,9 @@ int __wrap_dWorldStep(dWorldID world, dReal step)
         bench_bullet_step(stepping);
         return 1;
     }
+    if (bench_stepper == bench_world_step) { // the clock takes as long as a small scene's step
+        return bench_world_step(world, step);
+    }
     double start = bench_cpu_us();
     int done = (bench_stepper ? bench_stepper : __real_dWorldStep)(world, step);
     bench_stepper_us = bench_cpu_us() - start;
