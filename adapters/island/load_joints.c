@@ -48,6 +48,8 @@ static void find_rows(const ode_problem *pulled, int first, ode_loaded_joint *jo
     joint->rows = end - from;
     joint->linear = linear;
     joint->turning = turning;
+    joint->along_axes = row->holds_point && row[0].jacobian[0][0] == 1 &&
+                        row[1].jacobian[0][1] == 1 && row[2].jacobian[0][2] == 1;
     joint->arc = NO_ARC;
 }
 
@@ -129,19 +131,19 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
 
 // ---- all of them
 
-// The sum of (r x e) e' is the matrix of r x.
+// r x e of an axis e has the numbers of r.
 INLINE void find_levers(ode_loaded_joint *joint)
 {
+    const sprag_row *row = joint->row;
     for (int side = 0; side < 2 && joint->linear > 1; side++) {
-        vector3 sum = {0};
-        for (int i = 0; i < 3 && joint->linear == 3; i++) {
-            const double *e = joint->row[i].jacobian[side];
-            const vector3 after = NEXT3(CONST_VECTOR3(e + 3));
-            sum += NEXT3(CONST_VECTOR3(e)) * NEXT3(after);
-        }
-        VECTOR3(joint->lever[side]) = sum;
-        if (joint->linear == 2) {
-            sprag_rows_lever(joint->row, 2, side, joint->lever[side]);
+        const double sign = side ? -1 : 1;
+        joint->lever[side][3] = 0;
+        if (joint->along_axes) {
+            joint->lever[side][0] = sign * row[1].jacobian[side][5];
+            joint->lever[side][1] = sign * row[2].jacobian[side][3];
+            joint->lever[side][2] = sign * row[0].jacobian[side][4];
+        } else {
+            sprag_rows_lever(row, joint->linear, side, joint->lever[side]);
         }
     }
 }
@@ -215,9 +217,13 @@ INLINE void find_arms(const ode_problem *pulled, ode_loaded_joint *joint, double
 INLINE void add_force(const ode_problem *pulled, const ode_loaded_joint *joint)
 {
     const double(*arm)[4] = joint->arm;
+    const sprag_row *row = joint->row;
     vector3 force = {0};
-    for (int i = 0; i < joint->rows; i++) {
-        force += joint->row[i].guess * CONST_VECTOR3(joint->row[i].jacobian[0]);
+    if (joint->along_axes) {
+        force = (vector3){row[0].guess, row[1].guess, row[2].guess};
+    }
+    for (int i = 0; i < joint->rows && !joint->along_axes; i++) {
+        force += row[i].guess * CONST_VECTOR3(row[i].jacobian[0]);
     }
     for (int side = 0; side < 2; side++, force = -force) {
         if (joint->part[side] >= 0) {

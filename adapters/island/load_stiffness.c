@@ -118,10 +118,11 @@ INLINE void look_ahead_of_joint(const ode_problem *pulled, ode_loaded_joint *joi
     }
     way *= -share;
     double *ahead = pulled->ahead + joint->at;
-    for (sprag_row *row = joint->row, *end = row + joint->rows; row < end; row++) {
+    for (int i = 0; i < joint->rows; i++) {
+        sprag_row *row = &joint->row[i];
         const vector3 along = CONST_VECTOR3(row->jacobian[0]) * way;
-        *ahead = sum3(&along);
-        row->bias += *ahead++;
+        ahead[i] = joint->along_axes ? way[i] : sum3(&along);
+        row->bias += ahead[i];
     }
 }
 
@@ -261,7 +262,10 @@ static void add_traces(const ode_problem *pulled, double *trace)
         const ode_loaded_joint *joint = &pulled->loaded[i];
         const double *of = pulled->solution.row_force + joint->at;
         vector3 force = {0};
-        for (int k = 0; k < joint->rows; k++) {
+        if (joint->along_axes) {
+            force = (vector3){of[0], of[1], of[2]};
+        }
+        for (int k = 0; k < joint->rows && !joint->along_axes; k++) {
             force += of[k] * CONST_VECTOR3(joint->row[k].jacobian[0]);
         }
         for (int side = 0; side < 2; side++, force = -force) {

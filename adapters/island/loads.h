@@ -55,6 +55,7 @@ struct ode_loaded_joint {
     int rows;                       // to the last of these; 0: it has no levers
     int linear;                     // of which so many follow one another
     unsigned turning;               // bits: its rows without a linear part
+    bool along_axes;                // its linear parts are x, y and z, and hold a point
     double lever[2][4];             // m, centre of the body to the anchor; 0 of the world's
     int part[2];                    // parts that its force loads; -1: none
     const double (*arm)[4];         // m, from their centres to where the force is a stiffness
