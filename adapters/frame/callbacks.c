@@ -36,20 +36,6 @@ static void collect_forces(group *g)
     }
 }
 
-// An integrator may try any state, and ODE's joints abort the program at one that is not finite.
-static bool is_finite(const group *g)
-{
-    double sum = 0;
-    for (int i = 0; i < g->frame.bodies; i++) {
-        const sprag_mover *body = &g->frame.body[i];
-        for (int k = 0; k < 9; k++) {
-            sum += 0 * body->pose.rotation[k] + 0 * body->pose.position[k % 3] +
-                   0 * body->velocity[k % 6];
-        }
-    }
-    return sum == 0;
-}
-
 // A callback within the step may have detached the joint, or attached it to other bodies.
 static bool joins_group(const group *g, dJointID joint)
 {
@@ -115,7 +101,9 @@ static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
     if (g->joints == 0) {
         return 0;
     }
-    if (!is_finite(g)) {
+    // An integrator may try any state, and ODE's joints abort the program at one that is not
+    // finite.
+    if (!sprag_frame_is_good(&g->frame)) {
         return -1;
     }
     expose(g);

@@ -32,6 +32,8 @@ enum { TURN = 3 }; // the coordinates of a body: its way, its turn
 
 typedef struct rows_of_joint {
     dJointID joint;
+    dBodyID body[2];
+    bool reversed; // the program has attached it the other way round, as ODE tells its coordinate
     const sprag_row *row;
     int rows;
     bool two; // bodies
@@ -87,12 +89,9 @@ static void set_turned_lever(const double *a, const double *d, by_axes x)
 
 static void find_centres(const rows_of_joint *r, double c[3])
 {
-    dBodyID body[2];
-    bool reversed;
-    sprag_ode_joint_bodies(r->joint, body, &reversed);
     memset(c, 0, 3 * sizeof *c);
-    if (body[1]) {
-        subtract3(dBodyGetPosition(body[1]), dBodyGetPosition(body[0]), c);
+    if (r->body[1]) {
+        subtract3(dBodyGetPosition(r->body[1]), dBodyGetPosition(r->body[0]), c);
     }
 }
 
@@ -253,21 +252,13 @@ static void set_axes(const rows_of_joint *r)
     }
 }
 
-// ODE tells the coordinate of a joint the other way round if the program has attached it so.
-static int sign_of(const rows_of_joint *r)
-{
-    dBodyID body[2];
-    bool reversed;
-    sprag_ode_joint_bodies(r->joint, body, &reversed);
-    return reversed ? -1 : 1;
-}
-
 // k times the way from centre 0 to the point that is on the axis, and from centre 1.
 static void find_slider_point(const rows_of_joint *r, double from[2][3])
 {
+    const double position = dJointGetSliderPosition(r->joint);
     double axis[3], centres[3];
     find_plane(r, axis, from[0]);
-    add_scaled(from[0], -r->k * sign_of(r) * dJointGetSliderPosition(r->joint), axis, 3);
+    add_scaled(from[0], r->k * (r->reversed ? position : -position), axis, 3);
     find_centres(r, centres);
     memcpy(from[1], from[0], sizeof from[1]);
     add_scaled(from[1], -r->k, centres, 3);
@@ -339,7 +330,7 @@ static const double LEAST_TURN = 1e-6;
 // a0.
 static void find_turn_of_hinge(const rows_of_joint *r, double g[3])
 {
-    const double turn = -sign_of(r) * dJointGetHingeAngle(r->joint);
+    const double angle = dJointGetHingeAngle(r->joint), turn = r->reversed ? angle : -angle;
     double axis[2][3], error[3], n[3], part[3], c0, c1, s1;
     find_axes(r, axis, error);
     normalise3(axis[0]);
@@ -466,13 +457,14 @@ bool sprag_ode_row_slopes(sprag_row_slopes (*slopes)[2], const sprag_row *row, i
     if (!sprag_ode_row_laws(law, row, rows, joint)) {
         return false;
     }
-    const rows_of_joint r = {.joint = joint,
-                             .row = row,
-                             .rows = rows,
-                             .two = row->body[1] != SPRAG_STATIC,
-                             .k = dWorldGetERP(world) / step,
-                             .law = law,
-                             .slopes = slopes};
+    rows_of_joint r = {.joint = joint,
+                       .row = row,
+                       .rows = rows,
+                       .two = row->body[1] != SPRAG_STATIC,
+                       .k = dWorldGetERP(world) / step,
+                       .law = law,
+                       .slopes = slopes};
+    sprag_ode_joint_bodies(joint, r.body, &r.reversed);
     memset(slopes, 0, (size_t)rows * sizeof *slopes);
     int holding = set_biases(&r, step);
     for (int i = holding; i < rows; i++) {

@@ -182,15 +182,16 @@ static void quaternion_of(const double turn[3], double q[4])
     }
 }
 
-// c = a b
+// c = a b; may be a or b.
 static void multiply_quaternions(const double a[4], const double b[4], double c[4])
 {
     double across[3];
     cross3(a + 1, b + 1, across);
-    c[0] = a[0] * b[0] - dot3(a + 1, b + 1);
     for (int k = 0; k < 3; k++) {
-        c[1 + k] = a[0] * b[1 + k] + b[0] * a[1 + k] + across[k];
+        across[k] = a[0] * b[1 + k] + b[0] * a[1 + k] + across[k];
     }
+    c[0] = a[0] * b[0] - dot3(a + 1, b + 1);
+    memcpy(c + 1, across, sizeof across);
 }
 
 static void rotate(const double q[4], double x[3])
@@ -267,7 +268,7 @@ static void runge_kutta(const double inverse[9], const double L[3], double step,
 // turn t changes L.w by 2 t.(w x L). false: it has lost more.
 static bool restore_energy(const double inverse[9], const double L[3], double energy, double q[4])
 {
-    double w[3], slope[3], turn[3], small[4], before[4];
+    double w[3], slope[3], turn[3], small[4];
     multiply_turned(inverse, q, L, w);
     cross3(w, L, slope);
     double lost = energy - dot3(L, w), square = dot3(slope, slope);
@@ -278,9 +279,8 @@ static bool restore_energy(const double inverse[9], const double L[3], double en
     for (int k = 0; k < 3; k++) {
         turn[k] = lost / (2 * square) * slope[k];
     }
-    memcpy(before, q, sizeof before);
     quaternion_of(turn, small);
-    multiply_quaternions(small, before, q);
+    multiply_quaternions(small, q, q);
     return true;
 }
 
@@ -289,12 +289,11 @@ static bool restore_energy(const double inverse[9], const double L[3], double en
 static void turn_about_momentum(const double L[3], const double w[3], double step, double q[4])
 {
     double turn[3], rotation[4], square = dot3(L, L);
-    const double before[4] = {q[0], q[1], q[2], q[3]};
     for (int k = 0; k < 3; k++) {
         turn[k] = square > 0 ? step * dot3(w, L) / square * L[k] : 0;
     }
     quaternion_of(turn, rotation);
-    multiply_quaternions(rotation, before, q);
+    multiply_quaternions(rotation, q, q);
 }
 
 // w so that I w is L to the last bit: what rounding leaves over would add up.
