@@ -54,8 +54,8 @@ static bool is_triangle(const sprag_shape *shape)
     return shape->kind == SPRAG_POLYTOPE && shape->polytope->faces == 2;
 }
 
-// Adds the faces of one shape that look along the normal. true: one of them is along it exactly.
-static bool add_faces(const sprag_approach *a, int b, const double normal[3], candidates *c)
+// Adds the faces of one shape that look along the normal.
+static void add_faces(const sprag_approach *a, int b, const double normal[3], candidates *c)
 {
     const sprag_side *side = &a->side[b];
     const sprag_shape *shape = side->core.shape;
@@ -79,7 +79,6 @@ static bool add_faces(const sprag_approach *a, int b, const double normal[3], ca
         scale3(sign, n, n);
         add_carried(a, b, n, best[i] + SPRAG_TOI_PREFER_FACE, c);
     }
-    return count > 0 && best[0] > 1 - SPRAG_TOI_FACE_ALONG;
 }
 
 static bool is_round(const sprag_shape *shape)
@@ -100,9 +99,8 @@ static void find_planes(const sprag_approach *a, const double normal[3], candida
         }
     }
     for (int b = 0; b < 2; b++) {
-        if (!add_faces(a, b, normal, c)) {
-            add_carried(a, b, normal, 1, c);
-        }
+        add_faces(a, b, normal, c);
+        add_carried(a, b, normal, 1, c);
     }
     if (is_round(a->side[0].core.shape) && is_round(a->side[1].core.shape)) {
         sprag_plane plane = {.carrier = -1};
@@ -141,7 +139,6 @@ static bool follow(sprag_approach *a, sprag_plane *plane, int expansions)
     for (int i = 0; i < expansions && plane->time < a->horizon; i++) {
         double left = a->horizon - plane->time, length = fmin(fmin(left, longest), try);
         double u = safe_part(a, plane, plane->time, length), gain = u * length;
-        const bool flat = plane->crossing ? rim : plane->flat;
         if (u >= 1) {
             plane->time = length == left ? a->horizon : plane->time + length;
             try = longest;
@@ -149,8 +146,7 @@ static bool follow(sprag_approach *a, sprag_plane *plane, int expansions)
         }
         plane->time += gain;
         try = rim ? fmax(2 * gain, length / 8) : longest;
-        if (gain < (flat ? SPRAG_TOI_GAIN_RIM : SPRAG_TOI_GAIN) * a->horizon &&
-            (!flat || length < SPRAG_TOI_SHORT * a->horizon)) {
+        if (gain < SPRAG_TOI_GAIN * a->horizon) {
             break;
         }
     }

@@ -146,7 +146,6 @@ static double safe_part_round(const sprag_approach *a, sprag_plane *plane, const
         }
         flat = rooted ? flat : b;
     }
-    plane->flat = flat >= 0;
     if (flat >= 0 && plane->carrier < 0) {
         return 0;
     }

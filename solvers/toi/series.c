@@ -5,7 +5,6 @@
 
 void sprag_turning_set(const double of[3], const double seen_from[3], sprag_turning *turning)
 {
-    memcpy(turning->of, of, sizeof turning->of);
     subtract3(of, seen_from, turning->rate[0]);
     turning->length[0] = norm3(turning->rate[0]);
     int k = 0;
@@ -19,21 +18,14 @@ void sprag_turning_set(const double of[3], const double seen_from[3], sprag_turn
     turning->terms = k;
 }
 
-// Bound of the coefficient after the last one at any time. The first coefficient is |O x a(t)|; in
-// it a(t) x w_a has a constant length, which is small if both frames turn about a.
+// Bound of the coefficient after the last one at any time.
 static double remainder_of(const sprag_turning *turning, const double a[3])
 {
-    double bound[SPRAG_TERMS + 1] = {norm3(a)}, across[3];
-    const double *length = turning->length;
-    cross3(turning->of, a, across);
-    double first = length[0] * norm3(across);
-    cross3(turning->rate[0], a, across);
-    first += norm3(across);
-    bound[1] = fmin(first, length[0] * bound[0]);
-    for (int k = 1; k < SPRAG_TERMS; k++) {
+    double bound[SPRAG_TERMS + 1] = {norm3(a)};
+    for (int k = 0; k < SPRAG_TERMS; k++) {
         double sum = 0;
         for (int j = 0; j <= k && j < turning->terms; j++) {
-            sum += length[j] * bound[k - j];
+            sum += turning->length[j] * bound[k - j];
         }
         bound[k + 1] = sum / (k + 1);
     }

@@ -24,8 +24,7 @@ typedef struct sprag_series3 { // a vector; the remainder bounds its length
 //
 // which gives the coefficients one from another; those of O have constant lengths.
 typedef struct sprag_turning {
-    int terms;    // coefficients of O, the others are 0; none: m is constant
-    double of[3]; // rad, w_a of the whole interval
+    int terms; // coefficients of O, the others are 0; none: m is constant
     double rate[SPRAG_TERMS][3], length[SPRAG_TERMS]; // rad, coefficients of O, and their lengths
 } sprag_turning;
 

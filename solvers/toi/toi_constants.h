@@ -46,12 +46,8 @@ enum { SPRAG_TOI_CROSSING_EXPANSIONS = 4 };
 // taken.
 #define SPRAG_TOI_TOGETHER 1e-6
 
-// Relative to the horizon. An expansion that gains less ends the search along its plane; if a
-// cylinder nearly stands on it, or has an edge across it, RIM, and only once the expansion itself
-// is shorter than SHORT.
+// Relative to the horizon. An expansion that gains less ends the search along its plane.
 #define SPRAG_TOI_GAIN 1e-9
-#define SPRAG_TOI_GAIN_RIM 1e-12
-#define SPRAG_TOI_SHORT 1e-6
 
 // Relative to the time, and to the horizon: the gap is tested so much later to see if the shapes
 // meet where a plane ends. Larger: planes that end early are taken for impacts.
@@ -72,9 +68,7 @@ enum { SPRAG_TOI_CROSSING_EXPANSIONS = 4 };
 #define SPRAG_TOI_EDGES_ANGLE 1e-6
 #define SPRAG_TOI_EDGES_ANGLE_ROUND 1e-2
 
-// 1 - cosine. A face is along the normal of the gap (which is then no candidate besides it); a
-// plane across edges is (it is tried second).
-#define SPRAG_TOI_FACE_ALONG 1e-15
+// 1 - cosine. A plane across edges is along the normal of the gap: it is tried second.
 #define SPRAG_TOI_EDGES_ALONG 1e-9
 
 // Cosine between the normal of the gap and that of a plane across edges. Smaller: more planes that

@@ -32,7 +32,6 @@ typedef struct sprag_plane {
     int end[2][2]; // crossing: vertices of the two edges; SPRAG_NO_VERTEX: the axis of a cylinder
     double sign;   // crossing: 1 or -1, of eA x eB as normal into shape 0
     double time;   // s, the plane separates the shapes so long
-    bool flat;     // in the last expansion the root of a rim was too near to 0
     int side;      // the shape whose point ends it, set by the safe_part functions
     double point[2][3]; // m, r in the axes of the shapes: that point, and one of the plane
 } sprag_plane;
