@@ -203,13 +203,6 @@ typedef struct advance_run {
     bool crosses;       // they do
 } advance_run;
 
-// A ball about the centre of its body: its surface stays where it is as the body turns.
-static inline bool advance_is_centred_ball(const sprag_carried *carried)
-{
-    const double *at = carried->mount.position;
-    return carried->shape->kind == SPRAG_SPHERE && at[0] == 0 && at[1] == 0 && at[2] == 0;
-}
-
 // Does no force move it?
 static inline bool advance_stays(const advance_run *run, int body)
 {

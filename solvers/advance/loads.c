@@ -186,7 +186,7 @@ static double driven_rate(const advance_run *run)
             const int body = near->body[side], other = near->body[!side];
             if (near->radius[!side] > 0 && body != SPRAG_STATIC &&
                 !(run->frame->body[other].mass > 0) &&
-                !advance_is_centred_ball(near->carried[side])) {
+                sprag_carried_spin(near->carried[side]) > 0) {
                 fastest = fmax(fastest, norm3(run->frame->body[body].velocity + 3));
             }
         }

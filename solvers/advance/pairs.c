@@ -59,7 +59,7 @@ static double closing(const advance_run *run, int pair, double t)
     for (int side = 0; side < 2; side++) {
         const sprag_motion *motion = near->carried[side]->motion;
         if (motion) {
-            double turn = norm3(motion->velocity + 3);
+            const double turn = sprag_carried_spin(near->carried[side]);
             add_scaled(difference, side ? -1 : 1, motion->velocity, 3);
             speed += turn > 0 ? turn * near->radius[side] : 0;
         }

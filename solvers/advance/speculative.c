@@ -105,8 +105,7 @@ static double largest_curve(const advance_run *run, const advance_near *near)
         const sprag_carried *carried = near->carried[side];
         const double other = near->radius[!side], own = near->radius[side];
         const double depth = is_round(carried) && other > 0 ? fmin(own, other) : own;
-        const bool turns = carried->motion && !advance_is_centred_ball(carried);
-        const double w = turns ? norm3(carried->motion->velocity + 3) : 0;
+        const double w = sprag_carried_spin(carried);
         turn += w;
         curve += w > 0 ? w * w * depth : 0;
         reach += depth;

@@ -50,6 +50,15 @@ typedef struct sprag_carried {
     const sprag_motion *motion; // of the body; NULL: the shape does not move
 } sprag_carried;
 
+// rad/s, at which its surface turns; 0 of a ball about the centre of its body, however it turns.
+static inline double sprag_carried_spin(const sprag_carried *carried)
+{
+    const double *at = carried->mount.position;
+    const bool stays =
+        carried->shape->kind == SPRAG_SPHERE && at[0] == 0 && at[1] == 0 && at[2] == 0;
+    return carried->motion && !stays ? norm3(carried->motion->velocity + 3) : 0;
+}
+
 // The pose of the shape in the world at time t (s).
 void sprag_carried_at(const sprag_carried *carried, double t, sprag_pose *pose);
 

@@ -19,7 +19,8 @@ static moving moving_of(const sprag_carried *carried, const sprag_core *core, co
 {
     static const double still[6];
     const double *v = carried->motion ? carried->motion->velocity : still;
-    moving m = {.core = *core, .v = v, .w = v + 3, .spin = norm3(v + 3)};
+    const double spin = sprag_carried_spin(carried);
+    moving m = {.core = *core, .v = v, .w = spin > 0 ? v + 3 : still, .spin = spin};
     if (carried->motion) {
         subtract3(carried->motion->pose.position, at, m.centre);
     }

@@ -360,7 +360,7 @@ static bool is_valid(const sprag_carried pair[2], const sprag_gap *gap, double l
     double sum = level + horizon + gap->distance, turn = 0;
     for (int b = 0; b < 2; b++) {
         const double *v = pair[b].motion ? pair[b].motion->velocity : NULL;
-        turn += v ? norm3(v + 3) * horizon : 0;
+        turn += sprag_carried_spin(&pair[b]) * horizon;
         sum += (v ? dot6(v, v) : 0) + dot3(gap->point[b], gap->point[b]);
     }
     double length = norm3(gap->normal);

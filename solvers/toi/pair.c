@@ -96,7 +96,7 @@ void sprag_side_make(const sprag_carried *carried, const double *near, double ho
     side->motion = (sprag_motion){.pose = side->now};
     if (carried->motion) {
         const sprag_motion *of = carried->motion;
-        const bool turns = norm3(of->velocity + 3) * horizon >= SPRAG_TOI_STILL;
+        const bool turns = sprag_carried_spin(carried) * horizon >= SPRAG_TOI_STILL;
         memcpy(side->motion.velocity, of->velocity, (turns ? 6 : 3) * sizeof *of->velocity);
         near = turns ? of->pose.position : near;
     }
