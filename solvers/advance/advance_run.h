@@ -60,6 +60,7 @@ typedef struct advance_point {
     bool speculative; // the pair is not closed yet
     double dip; // m, by which the gap at the end of the sub-step is expected to fall short, because
                 // the motion curves; by speculative.c
+    double restraint; // N, normal force of the last projection; by projection.c
     // by solve.c:
     double impact[2][6]; // N, N m, the impulses on both bodies at the start of the sub-step, over
                          // its length; by impact.c

@@ -255,9 +255,11 @@ bool advance_find_short(advance_run *run, bool *shorts)
     return any;
 }
 
+// The plane of a point may separate the shapes only later: now it has no gap but that of the pair.
 void advance_raise_dip(advance_run *run, advance_point *point, double lowest)
 {
-    double step = run->attempt.length, deficit = fmin(run->target, point->gap) - lowest;
+    const double gap = point->gap > 0 ? point->gap : run->near[point->pair].gap.distance;
+    double step = run->attempt.length, deficit = fmin(run->target, gap) - lowest;
     double rate = fmax(rates_of(run, point).target, rate_of(run, point) + fmax(deficit, 0) / step);
     point->dip = fmax(0, rate * step - fmin(run->target - point->gap, 0));
 }
@@ -278,14 +280,21 @@ void advance_project(advance_run *run, int sweeps, bool *moved)
         farthest = fmax(farthest, energy_speed(run, i, v));
     }
     advance_keep_rates(run, moved, &r);
+    const int given = r.problem.contacts;
     for (int i = 0; i < run->points.count; i++) {
         const advance_point *point = &run->points.point[i];
         if (moved[run->near[point->pair].body[0]]) {
-            add_rate(run, point, rates_of(run, point).target, &r);
+            add_rate(run, point, rates_of(run, point).target, &r)->guess[0] = point->restraint;
         }
     }
     farthest += advance_farther * run->options->epsilon / run->attempt.length;
     const bool solved = solve_changes(run, &r, sweeps, farthest);
+    for (int i = 0, at = given; i < run->points.count && solved; i++) {
+        advance_point *point = &run->points.point[i];
+        if (moved[run->near[point->pair].body[0]]) {
+            point->restraint = r.solution.contact_force[at++][0];
+        }
+    }
     for (int i = 0; i < bodies; i++) {
         double *to = run->attempt.motion[i].velocity, *found = r.solution.velocity[i];
         add_scaled(found, 1, r.body[i].velocity, 6);

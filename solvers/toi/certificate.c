@@ -296,7 +296,9 @@ static blocking blocking_at(const sprag_approach *a, const sprag_plane *plane, d
     blocking at;
     double between[3];
     sprag_approach_at(&then, t, 0);
-    if (!plane->crossing || !sprag_crossing_normal(&then, plane, at.normal)) {
+    // Edges that have been parallel in between have the opposite normal.
+    if (!plane->crossing || !sprag_crossing_normal(&then, plane, at.normal) ||
+        dot3(at.normal, plane->normal) < 0) {
         sprag_turned(plane->spin, t, plane->normal, at.normal);
     }
     for (int b = 0; b < 2; b++) {
@@ -317,7 +319,8 @@ static blocking blocking_at(const sprag_approach *a, const sprag_plane *plane, d
     return at;
 }
 
-// From the time on at which the point has come down to the plane.
+// From the time on at which the point has come down to the plane: one that a later look has found
+// may not separate the shapes before.
 static double lowest_height(const sprag_approach *a, const sprag_plane *plane, double to)
 {
     enum { SAMPLES = 4 };
@@ -347,7 +350,7 @@ static void set_certificate(const sprag_approach *a, const sprag_plane *plane, d
     const blocking now = blocking_at(a, plane, -passed);
     c->side = plane->side;
     c->height = now.height;
-    c->lowest = fmin(now.height, lowest_height(a, plane, horizon - passed));
+    c->lowest = lowest_height(a, plane, horizon - passed);
     memcpy(c->normal, now.normal, sizeof c->normal);
     memcpy(c->point, now.point[plane->side], sizeof c->point);
 }

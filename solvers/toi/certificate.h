@@ -25,8 +25,8 @@ typedef struct sprag_certificate {
     int side;    // the shape whose point comes down to a plane of the other; -1: no plane was found
     double point[3];  // m, world: that point at t = 0
     double normal[3]; // unit, into shape 0: of the plane at t = 0
-    double height;    // m, of the point above the plane at t = 0
-    double lowest;    // m, least height of the point above the plane on [0, horizon]
+    double height;    // m, of the point above the plane at t = 0; it may be negative
+    double lowest;    // m, least height of the point above the plane on [time, horizon]
     long expansions;  // of planes into series, which take the time; across edges they count more
     sprag_kept_plane plane; // that was followed last
 } sprag_certificate;
