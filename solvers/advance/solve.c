@@ -58,6 +58,8 @@ bool advance_solve_contacts(advance_run *run, const sprag_problem *problem, int 
     if (coarse) {
         options.exact = false;
         options.sweeps = sweeps;
+        // The next round of projection takes the approach that fewer sweeps leave.
+        options.direct_work = sweeps < ADVANCE_SWEEPS ? 0 : options.direct_work;
     }
     if (coarse && run->settling && stats) { // changes of the motion have no friction
         options.settled_work = advance_settled_work;
