@@ -177,30 +177,19 @@ static double closing_of(const sprag_contact *contact, const double *velocity, s
     return -dot3(contact->frame[0], u);
 }
 
-double sprag_ode_closing_before(const ode_problem *pulled, int i)
-{
-    return closing_of(&pulled->contact[i], pulled->body->velocity, sizeof *pulled->body);
-}
-
 static double closing_after(const ode_problem *pulled, int i)
 {
     return closing_of(&pulled->contact[i], *pulled->solution.velocity,
                       sizeof *pulled->solution.velocity);
 }
 
-double sprag_ode_taken_by_force(const ode_problem *pulled, int i, double force)
-{
-    return pulled->problem.step * force *
-           (sprag_ode_closing_before(pulled, i) + closing_after(pulled, i)) / 2;
-}
-
 // J, that the normal force of a contact has taken.
 static double taken_by(const ode_problem *pulled, int i)
 {
-    const double force = pulled->solution.contact_force[i][0];
-    return pulled->spent ? pulled->spent_work[i] +
-                               sprag_ode_taken_by_force(pulled, i, force - pulled->spent[i][0])
-                         : sprag_ode_taken_by_force(pulled, i, force);
+    const double before =
+        closing_of(&pulled->contact[i], pulled->body->velocity, sizeof *pulled->body);
+    return pulled->problem.step * pulled->solution.contact_force[i][0] *
+           (before + closing_after(pulled, i)) / 2;
 }
 
 // A contact that has acted across its gap is one that the step has stopped.
@@ -311,7 +300,8 @@ static void limit_friction_of_crushed(sprag_friction *slide)
     }
 }
 
-void sprag_ode_bound_friction_ahead(sprag_friction *friction)
+// Leaves the friction of a contact with a gap that the normal force bounds.
+static void bound_friction_ahead(sprag_friction *friction)
 {
     for (int axis = 0; axis < 2; axis++) {
         if (friction->force[axis] || isinf(friction->coefficient[axis])) {
@@ -381,6 +371,10 @@ bool sprag_ode_pull_contact(sprag_contact *to, const ode_contact_view *view,
     sprag_surface read;
     sprag_ode_read_surface(&read, surface, setting->cfm);
     set_normal_law(to, surface, &read, setting, state, approach, ahead);
+    to->guess[0] = -1;
+    if (ahead && geom->side1 == ODE_SIDE_ASIDE) { // with friction, forces could wedge across it
+        return true;
+    }
     to->slide = read.slide;
     if (surface->mode & dContactRolling) {
         to->turning = copy_turning(&read.turning, scratch);
@@ -388,7 +382,6 @@ bool sprag_ode_pull_contact(sprag_contact *to, const ode_contact_view *view,
     if (is_crushed(to, setting)) {
         limit_friction_of_crushed(&to->slide);
     }
-    to->guess[0] = -1;
     return true;
 }
 
@@ -408,11 +401,11 @@ void sprag_ode_wait_for_touch(sprag_contact *contact, dJointID joint,
         (contact->guess[0] > 0 && closes_freely(contact, problem))) {
         return;
     }
-    sprag_ode_bound_friction_ahead(&contact->slide);
+    bound_friction_ahead(&contact->slide);
     if (contact->turning) {
         sprag_turning bounded = *contact->turning;
-        sprag_ode_bound_friction_ahead(&bounded.roll);
-        sprag_ode_bound_friction_ahead(&bounded.spin);
+        bound_friction_ahead(&bounded.roll);
+        bound_friction_ahead(&bounded.spin);
         contact->turning = copy_turning(&bounded, scratch);
     }
 }
