@@ -499,6 +499,31 @@ START_TEST(a_negative_depth_is_no_gap_without_the_option)
 }
 END_TEST
 
+static void count_pair(void *data, dGeomID a, dGeomID b)
+{
+    (void)a, (void)b;
+    ++*(int *)data;
+}
+
+// ODE offers no geom without size. A capsule without length is a ball.
+START_TEST(balls_are_offered_and_points_are_not)
+{
+    int offered = 0;
+    scene s = open_scene(speculative, 0);
+    dSpaceID space = s.space;
+    dGeomID geom = _i == 0   ? dCreateCapsule(space, 0.1, 0)
+                   : _i == 1 ? dCreateSphere(space, 0)
+                   : _i == 2 ? dCreateCapsule(space, 0, 1)
+                   : _i == 3 ? dCreateCylinder(space, 0.1, 0)
+                             : dCreateBox(space, 0.1, 0, 0.1);
+    dCreatePlane(space, 0, 0, 1, 0);
+    add(&s, geom, 0, 0, 0.05);
+    dSpaceCollide(space, &offered, count_pair);
+    ck_assert_int_eq(offered, _i == 0);
+    close_scene(&s);
+}
+END_TEST
+
 // A program may attach the contacts of a geom to a body that the geom is not on.
 START_TEST(contacts_may_act_on_other_bodies)
 {
@@ -695,8 +720,9 @@ int main(void)
         {a_turning_spike_takes_a_ball_along, 2}, {tilted_boxes_fall_flat, 4}, {pucks_pass_walls, 3},
         {walls_hold_nothing_across_a_gap, 12}, {an_edge_that_a_turn_lifts_keeps_its_place, 12},
         {steps_up_are_met, 3}, {a_negative_depth_is_no_gap_without_the_option, 1},
-        {contacts_may_act_on_other_bodies, 1}, {geoms_may_change_between_calls, 8},
-        {geoms_may_be_destroyed_before_the_step, 4}, {all_pairs_of_ode_are_offered, 8});
+        {balls_are_offered_and_points_are_not, 5}, {contacts_may_act_on_other_bodies, 1},
+        {geoms_may_change_between_calls, 8}, {geoms_may_be_destroyed_before_the_step, 4},
+        {all_pairs_of_ode_are_offered, 8});
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, flat_ground_has_no_bumps, FLUSH, MESH + 1);
     return run_suite(suite);
