@@ -156,7 +156,8 @@ void sprag_ode_rebound_from_stop(sprag_contact *to, dJointID joint, double cfm,
     sprag_ode_read_surface(&read, surface, cfm);
     sprag_contact_velocity(to, bodies->velocity, sizeof *bodies, u);
     double approach = read.velocity_normal - dot3(to->frame[0], u);
-    const bool stopped = is_stopped(to, bodies, step, u, stop);
+    const bool stopped = sprag_ode_contact_geom(joint)->side1 != ODE_SIDE_ASIDE &&
+                         is_stopped(to, bodies, step, u, stop);
     if (to->gap > 0 && !stopped) {
         return;
     }

@@ -305,21 +305,49 @@ static void push(ode_problem *pulled, const sprag_contact *at, const double forc
     }
 }
 
+// m/s, by which free forces open the gap of a contact in the step.
+static double fall_of(const ode_problem *pulled, const sprag_contact *at)
+{
+    return sprag_contact_rate(at, pulled->body->free_velocity, sizeof *pulled->body) -
+           sprag_contact_rate(at, pulled->body->velocity, sizeof *pulled->body);
+}
+
+// The touches of a motion take the work that free forces would have done on the rest of the way,
+// and no more: where they jam a body, their forces have no bound.
+static double share_of_claims(const ode_problem *pulled)
+{
+    const ode_ways *way = &pulled->way;
+    double claimed = 0, work = 0; // J
+    for (int k = pulled->problem.contacts; k < way->problem.contacts; k++) {
+        const double held = pulled->problem.step * way->solution.contact_force[k][0];
+        claimed += way->like[k] < 0 ? 0 : fabs(held * fall_of(pulled, &way->contact[k]));
+    }
+    for (int i = 0; i < pulled->problem.bodies && claimed > 0; i++) {
+        const sprag_body *of = &pulled->body[i];
+        double gain[6], rest[6], turned[3];
+        for (int k = 0; k < 6; k++) {
+            gain[k] = of->free_velocity[k] - of->velocity[k];
+            rest[k] = way->problem.body[i].velocity[k] - way->solution.velocity[i][k];
+        }
+        mul33(of->inertia, rest + 3, turned);
+        work += of->mass > 0 ? fabs(of->mass * dot3(gain, rest) + dot3(gain + 3, turned)) : 0;
+    }
+    return claimed > work ? work / claimed : 1;
+}
+
 void sprag_ode_charge_ways(ode_problem *pulled)
 {
     const ode_ways *way = &pulled->way;
-    const double step = pulled->problem.step;
+    const double step = pulled->problem.step, share = share_of_claims(pulled);
     for (int k = pulled->problem.contacts; k < way->problem.contacts; k++) {
-        double *force = way->solution.contact_force[k], held = step * force[0];
+        double *force = way->solution.contact_force[k], held = share * step * force[0];
         memset(force, 0, sizeof(double[6]));
         if (way->like[k] < 0 || !(held > 0)) {
             continue;
         }
         const sprag_contact *like = &pulled->contact[way->like[k]];
         sprag_contact at = way->contact[k];
-        const double fall =
-            sprag_contact_rate(&at, pulled->body->free_velocity, sizeof *pulled->body) -
-            sprag_contact_rate(&at, pulled->body->velocity, sizeof *pulled->body);
+        const double fall = fall_of(pulled, &at);
         memcpy(at.arm, like->arm, sizeof at.arm);
         const double w = sprag_ode_inverse_mass_of_contact(pulled->body, &at);
         const double rate =
@@ -330,6 +358,22 @@ void sprag_ode_charge_ways(ode_problem *pulled)
         }
         push(pulled, like, force);
     }
+}
+
+// A body that turns about another axis than its spin's would win or lose energy.
+static void keep_energy(const ode_problem *pulled, int i, const dQuaternion turn)
+{
+    const double *spin = pulled->solution.velocity[i] + 3, *inertia = pulled->body[i].inertia;
+    double momentum[3];
+    dMatrix3 rotation;
+    dVector3 back;
+    dQtoR(turn, rotation);
+    dMultiply1_331(back, rotation, spin);
+    mul33(inertia, back, momentum);
+    const double turned = dot3(back, momentum);
+    mul33(inertia, spin, momentum);
+    const double share = turned > 0 ? sqrt(dot3(spin, momentum) / turned) : 1;
+    dBodySetAngularVel(pulled->island.body[i], share * spin[0], share * spin[1], share * spin[2]);
 }
 
 void sprag_ode_go_ways(const ode_problem *pulled)
@@ -359,6 +403,7 @@ void sprag_ode_go_ways(const ode_problem *pulled)
             }
             dQMultiply0(after, turn, q);
             memcpy(q, after, sizeof after); // ODE's step computes the rotation
+            keep_energy(pulled, i, turn);
         }
     }
 }

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <math.h>
 
+#include "body_motion.h"
 #include "islands.h"
 #include "loads.h"
 #include "suite.h"
@@ -181,6 +182,53 @@ START_TEST(the_motion_holds_what_the_solution_holds)
 }
 END_TEST
 
+// A rod closes at 3 m/s with a touch that jams it, in a wind of 10 N along (case 0) or against
+// that, and goes 0.1 m/s times the step less far: however large the force, the touch takes or gives
+// no more than what the wind would have done on that way. The rod turns aside, and keeps its
+// energy.
+START_TEST(touches_take_no_more_than_the_rest_of_the_way)
+{
+    static const double wind = 10, left = 0.1; // N, m/s
+    double velocity[1][6] = {{0, -3, 0, 1, 2, 20}}, contact_force[4][6] = {{0}};
+    ode_warm_start *memory = sprag_ode_warm_start_make();
+    dContact c = {.geom = {.normal = {0, 0, 1}, .depth = -1, .side1 = -1}};
+    dMass m;
+    pull p = {0};
+    open_bodies();
+    found = true;
+    is_aside = false;
+    turn[0] = velocity[0][5];
+    dMassSetBoxTotal(&m, 1, 4, 0.2, 0.2);
+    dBodySetMass(body[0], &m);
+    dWorldSetGravity(world, 0, 0, 0);
+    dBodyAddForce(body[0], 0, _i ? wind : -wind, 0);
+    c.geom.g1 = geom[0], c.geom.g2 = geom[1];
+    dGeomSetBody(geom[1], 0);
+    dJointAttach(dJointCreateContact(world, 0, &c), body[0], 0);
+    ck_assert(sprag_ode_find_islands(world, step, &p.islands));
+    p.island = island_at(&p.islands, p.islands.bodies[0] != body[0]);
+    ck_assert_int_eq(sprag_ode_pull(&p.ode, world, &p.island, step, &ahead, memory, &p.scratch), 0);
+    p.ode.solution.velocity = velocity;
+    p.ode.solution.contact_force = contact_force;
+    sprag_ode_set_velocity(body[0], velocity[0]);
+    const double before = kinetic_energy(body[0]), most = wind * step * left;
+    ck_assert(sprag_ode_add_touches(&p.ode, memory, find, NULL, &p.scratch));
+    p.ode.way.solution.velocity[0][1] += left;
+    p.ode.way.solution.velocity[0][4] += 30;
+    p.ode.way.solution.contact_force[1][0] = 1e9;
+    sprag_ode_charge_ways(&p.ode);
+    sprag_ode_set_velocity(body[0], velocity[0]);
+    const double charged = kinetic_energy(body[0]);
+    ck_assert_double_eq_tol(charged - before, _i ? most : -most, 1e-6 * most);
+    sprag_ode_push_velocities(&p.ode, NULL, NULL, NULL);
+    sprag_ode_move(&p.island, step, NULL, NULL, 0);
+    ck_assert_double_eq_tol(kinetic_energy(body[0]), charged, 1e-12 * charged);
+    release(&p);
+    close_bodies();
+    sprag_ode_warm_start_free(memory);
+}
+END_TEST
+
 // A ball that is pushed farther than half of its half extent, and than its own speed, is held
 // there, along its way: 0.25 m and 0.5 m at 25 m/s and 50 m/s. It keeps its velocity, ODE's step
 // brings it to the end of its way, and its turn, too.
@@ -231,6 +279,7 @@ int main(void)
     Suite *suite = suite_create("touches");
     ADD_TESTS_WITH(suite, "all", setup, dCloseODE, {bodies_that_turn_are_asked_about, 1},
                    {pairs_get_one_contact, 1}, {the_motion_holds_what_the_solution_holds, 2},
+                   {touches_take_no_more_than_the_rest_of_the_way, 2},
                    {bodies_go_no_farther_than_they_were_looked_ahead_for, 2});
     return run_suite(suite);
 }
