@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "geom_layout.h"
+#include "hash.h"
 
 static bool make_room(ode_hull *h, int faces)
 {
@@ -16,6 +17,26 @@ static bool make_room(ode_hull *h, int faces)
     return faces <= h->room;
 }
 
+// Adds data of so many bytes, in parts of four, to a hash. Four words go side by side: none waits
+// for the product of another.
+static uint64_t add_data(uint64_t hash, const void *data, size_t size)
+{
+    const char *at = data;
+    uint64_t word[4], of[4] = {hash, 1, 2, 3};
+    uint32_t part;
+    for (; size >= sizeof word; size -= sizeof word, at += sizeof word) {
+        memcpy(word, at, sizeof word);
+        for (int k = 0; k < 4; k++) {
+            of[k] = sprag_hash(of[k], word[k]);
+        }
+    }
+    for (; size > 0; size -= sizeof part, at += sizeof part) {
+        memcpy(&part, at, sizeof part);
+        of[0] = sprag_hash(of[0], part);
+    }
+    return sprag_hash(sprag_hash(of[0], of[1]), sprag_hash(of[2], of[3]));
+}
+
 const sprag_polytope *sprag_ode_polytope_of(ode_geometry *g, dGeomID id)
 {
     const dx_convex *c = sprag_ode_convex(id);
@@ -24,9 +45,9 @@ const sprag_polytope *sprag_ode_polytope_of(ode_geometry *g, dGeomID id)
     for (int i = 0; i < faces; i++) {
         loops += 1 + (int)c->polygons[loops];
     }
-    uint64_t content = sprag_ode_hash_bytes(0, c, sizeof *c);
-    content = sprag_ode_hash_bytes(content, c->points, 3 * sizeof(dReal) * c->point_count);
-    content = sprag_ode_hash_bytes(content, c->polygons, sizeof(unsigned) * (size_t)loops);
+    uint64_t content = add_data(0, c, sizeof *c);
+    content = add_data(content, c->points, 3 * sizeof(dReal) * c->point_count);
+    content = add_data(content, c->polygons, sizeof(unsigned) * (size_t)loops);
     ode_kept *kept = sprag_ode_keep(g, id);
     ode_hull *h = kept ? &kept->hull : NULL;
     if (!h) {

@@ -7,7 +7,6 @@
 #include <uthash.h>
 
 #include "geom_pairs.h"
-#include "hash.h"
 #include "sets.h"
 #include "tree.h"
 
@@ -86,20 +85,5 @@ ode_kept *sprag_ode_keep(ode_geometry *geometry, dGeomID id);
 
 // Counts a search for pairs; drops the data of geoms that have long been unused.
 void sprag_ode_geometry_count_search(ode_geometry *geometry);
-
-// Adds the content of a geom's data to a hash.
-static inline uint64_t sprag_ode_hash_bytes(uint64_t hash, const void *data, size_t size)
-{
-    const unsigned char *byte = data;
-    for (; size >= 8; size -= 8, byte += 8) {
-        uint64_t word;
-        memcpy(&word, byte, 8);
-        hash = sprag_hash(hash, word);
-    }
-    for (; size; size--) {
-        hash = sprag_hash(hash, *byte++);
-    }
-    return hash;
-}
 
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "hash.h"
 #include "motion.h"
 #include "ode.h"
 
@@ -46,14 +47,14 @@ static void read_triangle(dGeomID id, int number, double local[3][3])
 static uint64_t sample_mesh(dGeomID id, int count)
 {
     const void *data = dGeomTriMeshGetData(id);
-    uint64_t content = sprag_ode_hash_bytes((uint64_t)count, &data, sizeof data);
+    uint64_t content = sprag_hash((uint64_t)count, (uintptr_t)data);
     for (int i = 0; i < SAMPLES && i < count; i++) {
         double corner[3][3];
         read_triangle(id, count <= SAMPLES ? i : (int)((long)i * (count - 1) / (SAMPLES - 1)),
                       corner);
         for (int c = 0; c < 9; c++) { // rounded to 1e-6 m, so that the pose does not matter
-            long rounded = (long)floor(corner[c / 3][c % 3] * 1e6 + 0.5);
-            content = sprag_ode_hash_bytes(content, &rounded, sizeof rounded);
+            const long rounded = (long)floor(corner[c / 3][c % 3] * 1e6 + 0.5);
+            content = sprag_hash(content, (uint64_t)rounded);
         }
     }
     return content;

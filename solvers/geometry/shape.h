@@ -34,6 +34,7 @@ typedef struct sprag_polytope {
     const int *start;          // of a face: its place in loop
     const double (*normal)[3]; // of a face: unit, outwards
     sprag_links links;         // without them, searches compare all vertices and faces
+    double centre[3], radius;  // m, of a ball around the vertices; radius 0: none
 } sprag_polytope;
 
 typedef struct sprag_shape {

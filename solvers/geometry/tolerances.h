@@ -10,6 +10,13 @@
 // more normals pay for it; 0: normals of nearly parallel edges lose digits.
 #define SPRAG_ACROSS_SQUARE 0.5
 
+// Vertices. Support points of polytopes with at most FEW, or of at most SOME if no vertex is known
+// to start from, are found by comparing all vertices; of others by climbing from neighbour to
+// neighbour. Decides speed alone.
+enum { SPRAG_SUPPORT_FEW = 16, SPRAG_SUPPORT_SOME = 128 };
+
+// ---- polytope.c
+
 // Relative to the size. A face whose plane has vertices on both sides by more makes the polytope
 // one without faces. Larger: meshes that are not convex are taken for convex ones.
 #define SPRAG_POLYTOPE_PLANAR 1e-6
@@ -21,11 +28,6 @@
 // Square of a sine. A corner of an outline that turns by less is dropped. Larger: outlines lose
 // corners.
 #define SPRAG_OUTLINE_STRAIGHT 1e-24
-
-// Vertices. Support points of polytopes with at most FEW, or of at most SOME if no vertex is known
-// to start from, are found by comparing all vertices; of others by climbing from neighbour to
-// neighbour. Decides speed alone.
-enum { SPRAG_SUPPORT_FEW = 16, SPRAG_SUPPORT_SOME = 128 };
 
 // ---- tree.c
 

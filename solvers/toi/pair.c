@@ -78,6 +78,11 @@ double sprag_core_farthest(const sprag_core *core, const double from[3])
         }
         return norm3(at);
     }
+    if (shape->kind == SPRAG_POLYTOPE && shape->polytope->radius > 0) {
+        mul33(core->rotation, shape->polytope->centre, at);
+        add_scaled(off, 1, at, 3);
+        return norm3(off) + shape->polytope->radius;
+    }
     for (int i = 0; i < sprag_core_vertices(core); i++) {
         sprag_core_vertex(core, i, at);
         subtract3(at, from, off);

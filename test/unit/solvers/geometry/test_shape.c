@@ -167,6 +167,24 @@ START_TEST(search_along_links_agrees_with_search_of_all_vertices)
 END_TEST
 
 // A ball of any size has links, and one with a dent of a billionth of it has none.
+START_TEST(ball_around_the_vertices_has_one_on_it)
+{
+    make_ball();
+    make_field();
+    const sprag_polytope *of[] = {&ball.bare, &field.bare};
+    for (int i = 0; i < 2; i++) {
+        double farthest = 0;
+        for (int v = 0; v < of[i]->vertices; v++) {
+            double from[3];
+            subtract3(of[i]->vertex[v], of[i]->centre, from);
+            farthest = fmax(farthest, norm3(from));
+        }
+        ck_assert_double_eq_tol(of[i]->radius, farthest, 1e-15);
+    }
+    ck_assert_double_eq_tol(ball.bare.radius, 0.5, 1e-15);
+}
+END_TEST
+
 START_TEST(links_know_no_size)
 {
     static double vertex[BALL_VERTICES][3];
@@ -241,8 +259,9 @@ int main(void)
     Suite *suite = suite_create("shape");
     TCase *exact =
         ADD_TESTS(suite, "exact", {search_along_links_agrees_with_search_of_all_vertices, 1},
-                  {links_know_no_size, 1}, {any_vector_has_a_unit_vector_across, 1},
-                  {no_turn_is_the_identity, 1}, {width_is_the_least_across_a_face, 1});
+                  {ball_around_the_vertices_has_one_on_it, 1}, {links_know_no_size, 1},
+                  {any_vector_has_a_unit_vector_across, 1}, {no_turn_is_the_identity, 1},
+                  {width_is_the_least_across_a_face, 1});
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
     return run_suite(suite);
 }
