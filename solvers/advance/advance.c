@@ -36,7 +36,7 @@ static void take_scratch(advance_run *run)
     run->attempt.chords = SPRAG_TAKE_RAW(scratch, frame->bodies, advance_chords);
     run->attempt.axis = SPRAG_TAKE_RAW(scratch, frame->bodies, *run->attempt.axis);
     run->push.velocity = SPRAG_TAKE_RAW(scratch, frame->bodies, *run->push.velocity);
-    run->active = SPRAG_TAKE_RAW(scratch, frame->pairs, int);
+    run->listed = SPRAG_TAKE_RAW(scratch, frame->pairs, int);
     run->attempt.share = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
     run->load = SPRAG_TAKE_RAW(scratch, frame->bodies, advance_load);
     run->middles.kick = SPRAG_TAKE_RAW(scratch, frame->bodies, *run->middles.kick);

@@ -17,6 +17,7 @@
 #include "advance_constants.h"
 #include "certificate.h"
 #include "linalg.h"
+#include "tree.h"
 #include "unions.h"
 
 // A collider.
@@ -38,6 +39,7 @@ typedef struct advance_near {
     int triangle;                    // the side that is a triangle of a mesh; -1: none or both
     int mesh[2]; // first pair of those of one mesh with one body, or of two meshes, and the one
                  // behind the last: they follow one another
+    sprag_tree *tree; // at the first of these, of the triangles in the axes of the mesh; by mesh.c
     // by pairs.c, in every scan, unless noted:
     double clear;                     // m, lower bound of the gap; reduced by every motion
     bool fresh;                       // `gap` is that of the current poses
@@ -199,7 +201,7 @@ typedef struct advance_run {
     double suggested;   // s, length of the next sub-step, by error.c
     double (*half)[6];  // m/s, rad/s, bodies: of half the sub-step, of error.c
     bool *marked;       // bodies, of coarse.c and middles.c
-    int *active;        // pairs, of mesh.c
+    int *listed;        // pairs, of mesh.c
     int crossing_first; // pair of the two meshes that mesh.c has looked at last; -1: none
     bool crosses;       // they do
 } advance_run;
@@ -358,15 +360,15 @@ typedef enum advance_seam {
 } advance_seam;
 
 // Is the normal of the pair's gap one that only a seam of its triangle's mesh has?
-advance_seam advance_find_seam(const advance_run *run, int pair);
+advance_seam advance_find_seam(advance_run *run, int pair);
 
 // If a corner of the pair's triangle blocks, and another triangle rises from there towards the
 // shape: finds a plane, by its normal into shape 0, near the front of that one, which separates the
 // shapes of the pair now by the level. false: there is none.
-bool advance_plane_at_seam(const advance_run *run, int pair, double plane[3]);
+bool advance_plane_at_seam(advance_run *run, int pair, double plane[3]);
 
 // Is the pair's triangle the far side of a thin wall that the other shape is in from the near side?
-bool advance_is_far_side(advance_run *run, int pair);
+bool advance_is_far_side(const advance_run *run, int pair);
 
 // Does the other shape lie on the back of the pair's triangle, and reach through it by little? It
 // leaves by the back then, and not by the front.

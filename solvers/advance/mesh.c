@@ -11,89 +11,133 @@
 #include "reduce.h"
 #include "tolerances.h"
 
-// ---- seams
+// ---- triangles in the axes of their mesh
 
-typedef struct facet { // a triangle where it is
-    double front[3], corner[3][3];
-} facet;
-
-// false: it has no front.
-static bool facet_of(const advance_run *run, int pair, facet *f)
+// NULL: it is none, or has no front.
+static const sprag_polytope *facet_of(const advance_run *run, int pair)
 {
-    const int side = run->near[pair].triangle;
-    const sprag_pose *pose = run->near[pair].pose[side];
-    sprag_triangle_corners(sprag_collider_of(run->frame, pair, side), pose, f->corner);
-    return sprag_gap_front(run->near[pair].shape[side], pose, f->front);
+    const advance_near *of = &run->near[pair];
+    const sprag_polytope *f = of->triangle < 0 ? NULL : of->shape[of->triangle]->polytope;
+    return f && f->faces == 2 ? f : NULL;
 }
 
 // Do two triangles of a mesh lie in one plane?
-static bool are_level(const advance_run *run, int a, int b)
+static bool are_level(const advance_run *run, const sprag_polytope *f, const sprag_polytope *g)
 {
-    facet f, g;
     const double near = 0.1 * run->options->epsilon;
-    bool level = facet_of(run, a, &f) && facet_of(run, b, &g) && dot3(f.front, g.front) > 0;
+    bool level = f && g && dot3(f->normal[0], g->normal[0]) > 0;
     for (int i = 0; i < 3 && level; i++) {
         double from[3];
-        subtract3(g.corner[i], f.corner[0], from);
-        level = fabs(dot3(f.front, from)) <= near + SPRAG_TRIANGLE_FLAT * norm3(from);
+        subtract3(g->vertex[i], f->vertex[0], from);
+        level = fabs(dot3(f->normal[0], from)) <= near + SPRAG_TRIANGLE_FLAT * norm3(from);
     }
     return level;
 }
 
-// A normal into shape 0 as one away from the mesh, or back.
+// A normal into shape 0 as one away from the mesh, in its axes.
 static void turn_from_mesh(const advance_near *of, const double normal[3], double up[3])
 {
-    scale3(of->triangle ? 1 : -1, normal, up);
+    mul33_transposed(of->pose[of->triangle]->rotation, normal, up);
+    scale3(of->triangle ? 1 : -1, up, up);
 }
 
-// Has a triangle of the mesh a point (m; local: in the axes of the mesh), and rises above the plane
-// through it?
-static bool rises_at(const advance_run *run, int pair, const double at[3], const double local[3],
-                     const double up[3], facet *f)
+// ---- seams
+
+// The triangles of the pair's mesh by their boxes; NULL: no memory. It is the same for all pairs of
+// the mesh, in all of the frame.
+static const sprag_tree *tree_of(advance_run *run, int pair)
 {
-    const advance_near *of = &run->near[pair];
+    static const sprag_pose own = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    const int first = run->near[pair].mesh[0], count = run->near[pair].mesh[1] - first;
+    sprag_tree **tree = &run->near[first].tree;
+    if (*tree) {
+        return *tree;
+    }
+    const sprag_scratch before = *run->solving;
+    sprag_tree *made = SPRAG_TAKE_RAW(run->scratch, 1, sprag_tree);
+    int *order = SPRAG_TAKE_RAW(run->scratch, count, int);
+    double(*bounds)[6] = SPRAG_TAKE_RAW(run->scratch, 2 * count, *bounds);
+    double(*box)[6] = SPRAG_TAKE_RAW(run->solving, count, *box);
+    if (!advance_has_memory(run)) {
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        const advance_near *of = &run->near[first + i];
+        sprag_shape_bounds(of->shape[of->triangle], &own, box[i]);
+    }
+    *made = (sprag_tree){count, order, bounds};
+    sprag_tree_build(made, (const double(*)[6])box);
+    sprag_scratch_release(run->solving, &before);
+    *tree = made;
+    return made;
+}
+
+typedef struct rising {
+    advance_run *run;
+    int pair, count;       // pairs found so far, in run->listed
+    const double *at, *up; // m, 1, in the axes of the mesh
+} rising;
+
+static void add_rising(void *data, int box)
+{
+    rising *r = data;
+    const int pair = r->run->near[r->pair].mesh[0] + box;
+    const sprag_polytope *f = pair == r->pair ? NULL : facet_of(r->run, pair);
+    const double near = 0.1 * r->run->options->epsilon;
+    if (f && sprag_triangle_rises(f->vertex, r->at, r->up, near) &&
+        sprag_triangle_has(f->vertex, r->at, near)) {
+        r->run->listed[r->count++] = pair;
+    }
+}
+
+// Lists the other triangles of the pair's mesh that have a point (m, in the axes of the mesh), and
+// rise above the plane through it. Returns how many.
+static int list_rising(advance_run *run, int pair, const double at[3], const double up[3])
+{
     const double near = 0.1 * run->options->epsilon;
-    return sprag_triangle_is_about(of->shape[of->triangle]->polytope->vertex, local, 2 * near) &&
-           facet_of(run, pair, f) &&
-           sprag_triangle_rises((const double(*)[3])f->corner, at, up, near) &&
-           sprag_triangle_has((const double(*)[3])f->corner, at, near);
+    const double about[6] = {at[0] - near, at[1] - near, at[2] - near,
+                             at[0] + near, at[1] + near, at[2] + near};
+    const sprag_tree *tree = tree_of(run, pair);
+    rising r = {run, pair, 0, at, up};
+    if (tree) {
+        sprag_tree_find(tree, about, NULL, add_rising, &r);
+    }
+    return r.count;
 }
 
 // The point lies on a seam if another triangle that contains it rises above the plane of contact:
 // then the other body is nearer to that triangle.
-advance_seam advance_find_seam(const advance_run *run, int pair)
+advance_seam advance_find_seam(advance_run *run, int pair)
 {
     const advance_near *of = &run->near[pair];
-    double up[3], local[3];
+    const sprag_polytope *f = facet_of(run, pair);
+    double up[3], at[3];
     advance_seam seam = ADVANCE_NO_SEAM;
-    facet f;
-    if (of->triangle < 0 || !facet_of(run, pair, &f)) {
+    if (!f) {
         return seam;
     }
-    const double *at = of->gap.point[of->triangle];
     turn_from_mesh(of, of->gap.normal, up);
-    if (dot3(up, f.front) > 1 - 1e-12) {
+    if (dot3(up, f->normal[0]) > 1 - 1e-12) {
         return seam;
     }
-    sprag_pose_local(of->pose[of->triangle], at, local);
-    for (int i = of->mesh[0]; i < of->mesh[1] && seam != ADVANCE_LEVEL_SEAM; i++) {
-        if (i != pair && rises_at(run, i, at, local, up, &f)) {
-            seam = are_level(run, pair, i) ? ADVANCE_LEVEL_SEAM : ADVANCE_SEAM;
-        }
+    sprag_pose_local(of->pose[of->triangle], of->gap.point[of->triangle], at);
+    const int count = list_rising(run, pair, at, up);
+    for (int i = 0; i < count && seam != ADVANCE_LEVEL_SEAM; i++) {
+        seam = are_level(run, f, facet_of(run, run->listed[i])) ? ADVANCE_LEVEL_SEAM : ADVANCE_SEAM;
     }
     return seam;
 }
 
 // The corner of a triangle that reaches farthest in a direction.
-static const double *corner_along(const facet *f, const double up[3])
+static const double *corner_along(const sprag_polytope *f, const double up[3])
 {
     int best = 0;
     for (int k = 1; k < 3; k++) {
         double from[3];
-        subtract3(f->corner[k], f->corner[best], from);
+        subtract3(f->vertex[k], f->vertex[best], from);
         best = dot3(up, from) > 0 ? k : best;
     }
-    return f->corner[best];
+    return f->vertex[best];
 }
 
 // Turns a plane towards the normal of the gap until it separates the shapes by the level: by the
@@ -116,22 +160,20 @@ static void turn_to_level(const advance_run *run, const advance_near *of, double
              sprag_gap_along(of->shape, of->pose, turned) >= run->level);
 }
 
-bool advance_plane_at_seam(const advance_run *run, int pair, double plane[3])
+bool advance_plane_at_seam(advance_run *run, int pair, double plane[3])
 {
     const advance_near *of = &run->near[pair];
-    double up[3], local[3], normal[3], farthest = -INFINITY;
-    facet f, other;
-    if (of->triangle < 0 || !facet_of(run, pair, &f)) {
+    const sprag_polytope *f = facet_of(run, pair);
+    double up[3], normal[3], farthest = -INFINITY;
+    if (!f) {
         return false;
     }
     turn_from_mesh(of, of->certificate.normal, up);
-    const double *at = corner_along(&f, up);
-    sprag_pose_local(of->pose[of->triangle], at, local);
-    for (int i = of->mesh[0]; i < of->mesh[1]; i++) {
-        if (i == pair || !rises_at(run, i, at, local, up, &other)) {
-            continue;
-        }
-        turn_from_mesh(of, other.front, normal);
+    const int count = list_rising(run, pair, corner_along(f, up), up);
+    for (int i = 0; i < count; i++) {
+        const sprag_polytope *other = facet_of(run, run->listed[i]);
+        mul33(of->pose[of->triangle]->rotation, other->normal[0], normal);
+        scale3(of->triangle ? 1 : -1, normal, normal);
         const double apart = sprag_gap_along(of->shape, of->pose, normal);
         if (apart > farthest) {
             farthest = apart;
@@ -146,36 +188,33 @@ bool advance_plane_at_seam(const advance_run *run, int pair, double plane[3])
 
 // ---- walls
 
-static double height_over(const advance_run *run, int pair, const double at[3], facet *f)
+static double height_over(const sprag_polytope *f, const double at[3])
 {
     double from[3];
-    if (!facet_of(run, pair, f)) {
-        return NAN;
-    }
-    subtract3(at, f->corner[0], from);
-    return dot3(f->front, from);
+    subtract3(at, f->vertex[0], from);
+    return dot3(f->normal[0], from);
 }
 
 // If the centre of the shape is behind the triangle, and nearer to the front of one that faces the
 // other way, the shape came through that one.
-bool advance_is_far_side(advance_run *run, int pair)
+bool advance_is_far_side(const advance_run *run, int pair)
 {
     const advance_near *of = &run->near[pair];
-    facet own, other;
-    double foot[3];
-    if (of->triangle < 0) {
+    const sprag_polytope *f = facet_of(run, pair);
+    double centre[3], foot[3];
+    if (!f) {
         return false;
     }
-    const double *centre = of->pose[!of->triangle]->position;
-    double depth = -height_over(run, pair, centre, &own);
+    sprag_pose_local(of->pose[of->triangle], of->pose[!of->triangle]->position, centre);
+    const double depth = -height_over(f, centre);
     bool behind = false;
     for (int i = of->mesh[0]; i < of->mesh[1] && depth > 0 && !behind; i++) {
-        double height = height_over(run, i, centre, &other);
-        if (height >= 0 && height < depth && dot3(own.front, other.front) < -0.5) {
+        const sprag_polytope *other = facet_of(run, i);
+        const double height = other ? height_over(other, centre) : -1;
+        if (height >= 0 && height < depth && dot3(f->normal[0], other->normal[0]) < -0.5) {
             memcpy(foot, centre, sizeof foot);
-            add_scaled(foot, -height, other.front, 3);
-            behind = sprag_triangle_has((const double(*)[3])other.corner, foot,
-                                        0.1 * run->options->epsilon);
+            add_scaled(foot, -height, other->normal[0], 3);
+            behind = sprag_triangle_has(other->vertex, foot, 0.1 * run->options->epsilon);
         }
     }
     return behind;
@@ -350,15 +389,15 @@ void advance_share_active(advance_run *run)
         int active = 0;
         end = run->near[first].mesh[1];
         for (int i = first; i < end; i++) { // those first
-            run->active[active] = i;
+            run->listed[active] = i;
             active += run->near[i].memory->active;
         }
-        const int planes = run->near[first].triangle < 0 ? 0 : active;
         for (int i = first; i < end && active > 0 && end - first > 1; i++) {
             advance_near *near = &run->near[i];
+            const sprag_polytope *f = isinf(near->clear) ? NULL : facet_of(run, i);
             bool shares = near->memory->active || (near->closed && near->points == 0);
-            for (int k = 0; k < planes && !shares && !isinf(near->clear); k++) {
-                shares = are_level(run, run->active[k], i);
+            for (int k = 0; k < active && f && !shares; k++) {
+                shares = are_level(run, facet_of(run, run->listed[k]), f);
             }
             near->memory->active = shares;
         }
