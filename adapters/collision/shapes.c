@@ -10,6 +10,7 @@
 #include "linalg.h"
 #include "motion.h"
 #include "ode.h"
+#include "spaces.h"
 
 void sprag_ode_set_plane(const double normal[3], double rotation[9])
 {
@@ -23,11 +24,6 @@ void sprag_ode_set_plane(const double normal[3], double rotation[9])
     }
 }
 
-static ode_geom_kind kind_of_size(bool has_size)
-{
-    return has_size ? ODE_GEOM_SHAPE : ODE_GEOM_NONE;
-}
-
 // Sets the shape and the kind. false: no memory.
 static bool set_shape(ode_geometry *g, dGeomID id, ode_geom *geom)
 {
@@ -35,28 +31,24 @@ static bool set_shape(ode_geometry *g, dGeomID id, ode_geom *geom)
     dVector4 plane;
     dVector3 sides;
     dReal length;
-    geom->kind = ODE_GEOM_SHAPE;
+    geom->kind = sprag_ode_has_size(id) ? ODE_GEOM_SHAPE : ODE_GEOM_NONE;
     switch (dGeomGetClass(id)) {
     case dSphereClass:
         *s = (sprag_shape){.kind = SPRAG_SPHERE, .radius = dGeomSphereGetRadius(id)};
-        geom->kind = kind_of_size(s->radius > 0);
         return true;
     case dBoxClass:
         dGeomBoxGetLengths(id, sides);
         *s = (sprag_shape){.kind = SPRAG_BOX, .half = {sides[0] / 2, sides[1] / 2, sides[2] / 2}};
-        geom->kind = kind_of_size(sides[0] > 0 && sides[1] > 0 && sides[2] > 0);
         return true;
     case dCapsuleClass:
         s->kind = SPRAG_CAPSULE;
         dGeomCapsuleGetParams(id, &s->radius, &length);
         s->half[2] = length / 2;
-        geom->kind = kind_of_size(s->radius > 0);
         return true;
     case dCylinderClass:
         s->kind = SPRAG_CYLINDER;
         dGeomCylinderGetParams(id, &s->radius, &length);
         s->half[2] = length / 2;
-        geom->kind = kind_of_size(s->radius > 0 && length > 0);
         return true;
     case dPlaneClass:
         *s = (sprag_shape){.kind = SPRAG_PLANE};

@@ -16,7 +16,7 @@ dGeomID sprag_ode_geom_in(dSpaceID space, int index)
 bool sprag_ode_has_size(dGeomID id)
 {
     dVector3 size = {1, 1, 1};
-    dReal unused;
+    dReal length; // a capsule without it is a ball
     switch (dGeomGetClass(id)) {
     case dSphereClass:
         size[0] = dGeomSphereGetRadius(id);
@@ -24,8 +24,8 @@ bool sprag_ode_has_size(dGeomID id)
     case dBoxClass:
         dGeomBoxGetLengths(id, size);
         break;
-    case dCapsuleClass: // of length 0 it is a ball
-        dGeomCapsuleGetParams(id, &size[0], &unused);
+    case dCapsuleClass:
+        dGeomCapsuleGetParams(id, &size[0], &length);
         break;
     case dCylinderClass:
         dGeomCylinderGetParams(id, &size[0], &size[1]);

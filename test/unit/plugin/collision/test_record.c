@@ -104,6 +104,28 @@ START_TEST(offers_pairs_in_the_order_of_ode)
 }
 END_TEST
 
+// As by ODE. A capsule without length is a ball.
+START_TEST(geoms_without_size_are_not_offered)
+{
+    static const char *const options[] = {"method=ode-step", "stribeck.speculative=1",
+                                          "method=advance"};
+    scene s = open_scene(options[_i]);
+    dGeomID floor = add_floor(s.space);
+    const dGeomID geom[] = {dCreateSphere(s.space, 0),        dCreateBox(s.space, 0.2, 0.2, 0),
+                            dCreateCylinder(s.space, 0.1, 0), dCreateCapsule(s.space, 0, 0.2),
+                            dCreateCapsule(s.space, 0.1, 0),  dCreateSphere(s.space, 0.1)};
+    enum { GEOMS = sizeof geom / sizeof geom[0], WITH_SIZE = 2 };
+    for (int i = 0; i < GEOMS; i++) {
+        on_body(&s, geom[i], 2 * i, 0, -0.05);
+    }
+    collide(&s);
+    for (int i = 0; i < GEOMS; i++) {
+        ck_assert_int_eq(times_given(&s, floor, geom[i]), i >= GEOMS - WITH_SIZE);
+    }
+    close_scene(&s);
+}
+END_TEST
+
 START_TEST(offered_pairs_are_on_record_until_the_step)
 {
     scene s = open_scene("method=advance");
@@ -720,12 +742,13 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("record");
-    ADD_TESTS(
-        suite, "records", {worlds_have_records_of_their_own, 1},
-        {offers_pairs_in_the_order_of_ode, 3}, {offered_pairs_are_on_record_until_the_step, 1},
-        {destroyed_geoms_leave_the_record, 2}, {methods_may_change, 1}, {the_first_frame_counts, 2},
-        {a_settled_scene_allocates_nothing, 1}, {collisions_without_steps_end, 1},
-        {callbacks_may_be_left_by_a_jump, 1}, {threads_do_not_meet, 1});
+    ADD_TESTS(suite, "records", {worlds_have_records_of_their_own, 1},
+              {offers_pairs_in_the_order_of_ode, 3}, {geoms_without_size_are_not_offered, 3},
+              {offered_pairs_are_on_record_until_the_step, 1},
+              {destroyed_geoms_leave_the_record, 2}, {methods_may_change, 1},
+              {the_first_frame_counts, 2}, {a_settled_scene_allocates_nothing, 1},
+              {collisions_without_steps_end, 1}, {callbacks_may_be_left_by_a_jump, 1},
+              {threads_do_not_meet, 1});
     ADD_TESTS_WITH(suite, "asks", open_asking, close_asking,
                    {asks_about_pairs_that_come_to_touch, 8}, {asks_in_the_order_of_the_call, 2},
                    {asks_until_a_callback_makes_contacts, 2},
