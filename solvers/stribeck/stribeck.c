@@ -557,12 +557,12 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     }
     options = options ? options : &defaults;
     stats = stats ? stats : &own;
-    stats->iterations = stats->sweeps = stats->factorizations = 0;
-    stats->sweep_work = 0;
+    stats->sweep_work = stats->iterations = stats->sweeps = stats->factorizations = 0;
     if (problem->contacts == 0 && problem->rows == 0) {
+        sprag_stats free = {.stiction = sprag_stribeck_scales(problem, options).stiction.moving};
+        copy_counts(stats, &free);
+        *stats = free;
         sprag_assemble_free(problem, solution);
-        stats->residual = stats->gap = 0;
-        stats->stiction = sprag_stribeck_scales(problem, options).stiction.moving;
         charge(options, sprag_problem_moving(problem));
         return SPRAG_OK;
     }
