@@ -160,12 +160,13 @@ static bool make_ways(ode_problem *pulled, const member *all, sprag_scratch *scr
     way->room = 2 * of->contacts + TOUCHES_OF_FEW;
     way->contact = SPRAG_TAKE_RAW(scratch, way->room, sprag_contact);
     way->like = SPRAG_TAKE_RAW(scratch, way->room, int);
-    way->solution = (sprag_solution){.velocity = SPRAG_TAKE_RAW(scratch, of->bodies, double[6]),
-                                     .contact_force = SPRAG_TAKE_RAW(scratch, way->room, double[6]),
+    const sprag_solution solution = {.velocity = SPRAG_TAKE_RAW(scratch, of->bodies, double[6]),
+                                     .contact_force = SPRAG_TAKE(scratch, way->room, double[6]),
                                      .row_force = SPRAG_TAKE_RAW(scratch, of->rows, double)};
     if (scratch->failed) {
         return false;
     }
+    way->solution = solution;
     for (int i = 0; i < of->bodies; i++) {
         const double *v = pulled->solution.velocity[i];
         body[i] = of->body[i];

@@ -166,12 +166,14 @@ static void meet_touches(const world_state *w, ode_problem *pulled,
     sprag_memory memory = {0}; // what solves the problem of the ways is not remembered
     sprag_stribeck_options own = *options;
     own.memory = &memory;
-    for (int i = 0; i < TOUCH_ROUNDS_MAX && search.context && search.record &&
+    bool goes_on = search.context && search.record;
+    for (int i = 0; i < TOUCH_ROUNDS_MAX && goes_on &&
                     sprag_ode_add_touches(pulled, w->warm_start, find_touch, &search, scratch);
          i++) {
         const sprag_scratch before = *scratch;
         sprag_stats second = {0};
-        sprag_stribeck_solve(&pulled->way.problem, &own, scratch, &pulled->way.solution, &second);
+        goes_on = sprag_stribeck_solve(&pulled->way.problem, &own, scratch, &pulled->way.solution,
+                                       &second) == SPRAG_OK;
         sprag_scratch_release(scratch, &before);
         add_effort(stats, &second);
     }

@@ -75,6 +75,12 @@ static int add_touches(bool turned, bool alone, int contacts)
     }
     p.ode.solution.velocity = velocity;
     p.ode.solution.contact_force = contact_force;
+    const int before = asked;
+    p.scratch.failed = true; // without memory the solution stands
+    ck_assert(!sprag_ode_add_touches(&p.ode, memory, find, NULL, &p.scratch));
+    ck_assert_ptr_eq(p.ode.way.solution.velocity, velocity);
+    p.scratch.failed = false;
+    asked = before;
     const bool any = sprag_ode_add_touches(&p.ode, memory, find, NULL, &p.scratch);
     const int added = any ? p.ode.way.problem.contacts - contacts : 0;
     ck_assert(any == (p.ode.way.problem.body != NULL));
