@@ -362,10 +362,16 @@ typedef enum advance_seam {
 // Is the normal of the pair's gap one that only a seam of its triangle's mesh has?
 advance_seam advance_find_seam(advance_run *run, int pair);
 
-// If a corner of the pair's triangle blocks, and another triangle rises from there towards the
-// shape: finds a plane, by its normal into shape 0, near the front of that one, which separates the
-// shapes of the pair now by the level. false: there is none.
-bool advance_plane_at_seam(advance_run *run, int pair, double plane[3]);
+// If a triangle blocks: finds the plane, by its normal into shape 0, to which the shapes come least
+// near: near a face of the other shape, above which the triangle rises by epsilon at most, or near
+// the front of a triangle that rises from a corner of this one. The plane separates the shapes now
+// by the level. Returns the side that carries it; -1: there is none.
+int advance_other_plane(advance_run *run, int pair, double horizon, double plane[3]);
+
+// m: a height along a normal after the horizon, if the nearest points go straight on towards each
+// other.
+double advance_lowest_along(const advance_run *run, int pair, const double normal[3], double height,
+                            double horizon);
 
 // Is the pair's triangle the far side of a thin wall that the other shape is in from the near side?
 bool advance_is_far_side(const advance_run *run, int pair);

@@ -160,30 +160,58 @@ static void turn_to_level(const advance_run *run, const advance_near *of, double
              sprag_gap_along(of->shape, of->pose, turned) >= run->level);
 }
 
-bool advance_plane_at_seam(advance_run *run, int pair, double plane[3])
+double advance_lowest_along(const advance_run *run, int pair, const double normal[3], double height,
+                            double horizon)
+{
+    const advance_near *near = &run->near[pair];
+    const double rate = advance_rate(near, (const double(*)[3])near->gap.point, normal);
+    return height + horizon * fmin(0, rate);
+}
+
+typedef struct best_plane {
+    double normal[3], lowest; // into shape 0; m
+    int carrier;
+} best_plane;
+
+// face: of a side, outwards, in its axes. least: m, by which its plane is to separate the shapes
+// now.
+static void try_face(const advance_run *run, int pair, int side, const double face[3], double least,
+                     double horizon, best_plane *best)
+{
+    const advance_near *of = &run->near[pair];
+    double n[3];
+    mul33(of->pose[side]->rotation, face, n);
+    scale3(side ? 1 : -1, n, n);
+    const double height = sprag_gap_along(of->shape, of->pose, n),
+                 lowest = advance_lowest_along(run, pair, n, height, horizon);
+    if (height >= least && lowest > best->lowest) {
+        *best = (best_plane){{n[0], n[1], n[2]}, lowest, side};
+    }
+}
+
+int advance_other_plane(advance_run *run, int pair, double horizon, double plane[3])
 {
     const advance_near *of = &run->near[pair];
     const sprag_polytope *f = facet_of(run, pair);
-    double up[3], normal[3], farthest = -INFINITY;
+    best_plane best = {.lowest = -INFINITY, .carrier = -1};
+    double up[3], face[3];
     if (!f) {
-        return false;
+        return -1;
     }
     turn_from_mesh(of, of->certificate.normal, up);
-    const int count = list_rising(run, pair, corner_along(f, up), up);
+    const int count = list_rising(run, pair, corner_along(f, up), up), other = !of->triangle;
     for (int i = 0; i < count; i++) {
-        const sprag_polytope *other = facet_of(run, run->listed[i]);
-        mul33(of->pose[of->triangle]->rotation, other->normal[0], normal);
-        scale3(of->triangle ? 1 : -1, normal, normal);
-        const double apart = sprag_gap_along(of->shape, of->pose, normal);
-        if (apart > farthest) {
-            farthest = apart;
-            memcpy(plane, normal, sizeof normal);
-        }
+        const sprag_polytope *rising = facet_of(run, run->listed[i]);
+        try_face(run, pair, of->triangle, rising->normal[0], -INFINITY, horizon, &best);
     }
-    if (farthest > -INFINITY) {
+    for (int i = 0; i < ADVANCE_MOST_FACES && sprag_shape_face(of->shape[other], i, face); i++) {
+        try_face(run, pair, other, face, -run->options->epsilon, horizon, &best);
+    }
+    if (best.carrier >= 0) {
+        memcpy(plane, best.normal, sizeof best.normal);
         turn_to_level(run, of, plane);
     }
-    return farthest > -INFINITY;
+    return best.carrier;
 }
 
 // ---- walls

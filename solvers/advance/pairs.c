@@ -338,27 +338,29 @@ static void find_impact(advance_run *run, int pair, double horizon)
     advance_spend(run, ADVANCE_EXPANSION_WORK * (double)near->certificate.expansions);
 }
 
-// A triangle may block a shape in a coarse plan although the shape meets others first. Then a plane
-// between these and the shape is followed, if it asks for less change of the motion; if it blocks,
-// too, the contact is with it. Where events are located, they tell when the others are met.
-static void pass_seam(advance_run *run, int pair, double horizon)
+// A triangle may block a shape in a coarse plan by its side, as seen from far, although the shape
+// passes over it, or meets others first. Then another plane between the two is followed, if it asks
+// for less change of the motion; if it blocks, too, the contact is with it. Where events are
+// located, they tell when the others are met.
+static void pass_over(advance_run *run, int pair, double horizon)
 {
     advance_near *near = &run->near[pair];
     sprag_certificate *c = &near->certificate;
     double plane[3];
-    if (c->whole || !advance_is_coarse(run) || !advance_plane_at_seam(run, pair, plane)) {
+    const bool asks = !c->whole && advance_is_coarse(run);
+    const int carrier = asks ? advance_other_plane(run, pair, horizon, plane) : -1;
+    if (carrier < 0) {
         return;
     }
     const double height = sprag_gap_along(near->shape, near->pose, plane),
-                 rate = advance_rate(near, (const double(*)[3])near->gap.point, plane),
-                 lowest = height + horizon * fmin(0, rate);
-    if (lowest > c->lowest) {
-        c->plane = (sprag_kept_plane){SPRAG_CARRIED_PLANE, .carrier = near->triangle};
-        mul33_transposed(near->pose[near->triangle]->rotation, plane, c->plane.normal);
+                 lowest = advance_lowest_along(run, pair, plane, height, horizon);
+    if (lowest > advance_lowest_along(run, pair, c->normal, c->height, horizon)) {
+        c->plane = (sprag_kept_plane){SPRAG_CARRIED_PLANE, .carrier = carrier};
+        mul33_transposed(near->pose[carrier]->rotation, plane, c->plane.normal);
         find_impact(run, pair, horizon);
         memcpy(c->normal, plane, sizeof plane);
         c->height = height;
-        c->lowest = lowest;
+        c->lowest = fmin(lowest, run->level); // where it blocks
     }
 }
 
@@ -391,7 +393,7 @@ static void certify_pair(advance_run *run, int pair, double horizon)
         }
     }
     find_impact(run, pair, horizon);
-    pass_seam(run, pair, horizon);
+    pass_over(run, pair, horizon);
     if (near->certificate.whole) {
         near->certificate.time = INFINITY;
     }
