@@ -504,7 +504,8 @@ void settings_help(FILE *to)
     for (const method *m = methods; m->name; m++) {
         fprintf(to, "  %-*s  %s\n", name_width, m->name, m->summary);
     }
-    fprintf(to, "\nSPRAG_STATS=FILE appends a row of statistics per step to FILE, as CSV. %%p in "
-                "FILE stands\n"
-                "for the process id.\n");
+    fprintf(to,
+            "\nFiles, named by environment variables; %%p in FILE stands for the process id:\n\n"
+            "  SPRAG_STATS=FILE   appends a row of statistics per step, as CSV\n"
+            "  SPRAG_RECORD=FILE  records every step, for sprag export, report and replay\n");
 }

@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "json.h"
 #include "judge.h"
+#include "recorder.h"
 #include "report_page.h"
 #include "request.h"
 #include "say.h"
@@ -349,7 +350,7 @@ static int do_jobs(const request *r, bool judged)
         code = report_end(r->report, root);
     }
     json_decref(root);
-    return code;
+    return code == EXIT_SUCCESS && recorder_has_failed() ? EXIT_FAILURE : code;
 }
 
 int cli_run(int argc, char **argv)

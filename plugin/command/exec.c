@@ -339,8 +339,8 @@ int cli_exec(int argc, char **argv)
     if (!quiet) {
         cli_note_unheeded(options, &(const method *){s.method}, 1);
     }
-    if ((stats && !cli_set_file("SPRAG_STATS", stats, false)) ||
-        (record && !cli_set_file("SPRAG_RECORD", record, false))) {
+    if ((stats && !cli_set_output("SPRAG_STATS", stats)) ||
+        (record && !cli_set_output("SPRAG_RECORD", record))) {
         return EXIT_FAILURE;
     }
     return exec_program(argv + optind, method_name, options, quiet);

@@ -88,7 +88,7 @@ static int read_arguments(in_place *p, int argc, char **argv)
         return code;
     }
     p->data.every = (int)every;
-    if (p->record && !cli_set_file("SPRAG_RECORD", p->record, false)) {
+    if (p->record && !cli_set_output("SPRAG_RECORD", p->record)) {
         return EXIT_FAILURE;
     }
     if (optind == argc) {

@@ -157,10 +157,11 @@ int request_read(request *r, int argc, char **argv, const char *help, const char
         return code;
     }
     table_choose_style(markdown);
-    bool fine = choose_models(r, argc - optind, argv + optind, all) &&
-                choose_methods(r, names, default_methods) &&
-                (!record || cli_set_file("SPRAG_RECORD", record, false));
-    return fine ? -1 : EXIT_USAGE;
+    if (!choose_models(r, argc - optind, argv + optind, all) ||
+        !choose_methods(r, names, default_methods)) {
+        return EXIT_USAGE;
+    }
+    return !record || cli_set_output("SPRAG_RECORD", record) ? -1 : EXIT_FAILURE;
 }
 
 void request_free(request *r)

@@ -295,6 +295,11 @@ bool recorder_wants_residual(void)
     return is_on() && residuals;
 }
 
+bool recorder_has_failed(void)
+{
+    return file.pattern && !is_on();
+}
+
 void recorder_taken(recorded_step *step)
 {
     if (step) {

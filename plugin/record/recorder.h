@@ -21,6 +21,9 @@ void recorder_end(recorded_step *step, const world_state *w, stock called, bool 
 // Is a recording made, and SPRAG_RECORD_RESIDUAL set?
 bool recorder_wants_residual(void);
 
+// Was a recording asked for, and could not be written?
+bool recorder_has_failed(void);
+
 // A space or geom that the program collides, whose static geoms are recorded; and: one that is
 // about to be destroyed.
 void recorder_collides(dGeomID id);

@@ -13,7 +13,7 @@ static const char help[] =
     "Writes a recording of `sprag exec --record` or `sprag run --record` for other programs.\n"
     "\n"
     "      --csv DIRECTORY   a CSV file for each table: steps, poses, contacts, joints, events,\n"
-    "                        bodies, shapes, vertices, triangles\n"
+    "                        bodies, shapes, vertices, triangles, measures\n"
     "      --gltf FILE.glb   a glTF 2.0 animation, for Blender and most viewers of 3-D models;\n"
     "                        several worlds stand side by side\n"
     "      --count           prints the number of steps\n"

@@ -150,6 +150,11 @@ bool cli_can_write(const char *name)
     return !is_new || unlink(name) == 0;
 }
 
+bool cli_set_output(const char *variable, const char *name)
+{
+    return (strchr(name, '%') || cli_can_write(name)) && cli_set_file(variable, name, false);
+}
+
 static bool read_over(settings *s, const char *options, const char *where)
 {
     char message[MESSAGE_MAX];

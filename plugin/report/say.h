@@ -28,6 +28,10 @@ bool cli_names_file(const char *option, const char *name);
 // one of the name too. false, after a message: it cannot be set.
 bool cli_set_file(const char *variable, const char *name, bool literal);
 
+// The same for a file that the program writes. One that cannot be written is told before it runs,
+// unless the name has a "%", which each process expands.
+bool cli_set_output(const char *variable, const char *name);
+
 // false, after a message: the file is a pipe, which ends when it has been read once. Does not wait
 // for its writer.
 bool cli_can_read_again(const char *name);

@@ -55,7 +55,7 @@ for name in $'two\nlines \033[31m \302\233, no UTF-8: \377' "$long" nothing; do
     refuses 1 "$sprag" report page.html --json "$name"
 done
 refuses 1 "$sprag" compare --record "$long" -- true
-refuses 2 "$sprag" run slope --record "$long"
+refuses 1 "$sprag" run slope --record "$long"
 
 # An empty name is none.
 for words in 'run' 'compare' 'run slope -m' 'run slope --step' 'run slope --record' 'run slope --report' \
@@ -158,7 +158,17 @@ cmp -s ok.sprec same.sprec || fail "replay writes over its recording"
 for file in --json --report; do
     refuses 1 "$sprag" compare $file missing/file -- sh -c 'echo the program runs'
 done
+for words in 'run slope' 'compare slope' 'exec true' 'compare -- true'; do
+    # shellcheck disable=SC2086 # words
+    refuses 1 "$sprag" ${words%% *} --record missing/file ${words#* }
+done
+refuses 1 "$sprag" exec --stats folder sh -c 'echo the program runs'
 refuses 1 "$sprag" run slope --report folder
+for words in 'run slope' 'compare slope'; do # the file is opened, and cannot be written
+    # shellcheck disable=SC2086 # words
+    "$sprag" $words --seconds 0.1 --record /dev/full >out 2>err && fail "$words succeeds without its recording"
+    grep -q '^sprag: cannot record to /dev/full: No space' err || fail "$words: $(cat err)"
+done
 for words in list options --help --version 'run slope --seconds 0.1' 'run slope --seconds 0.1 --json' 'export ok.sprec --count'; do
     # shellcheck disable=SC2086 # words
     "$sprag" $words >/dev/full 2>err && fail "$words succeeds without its output"
