@@ -114,6 +114,7 @@ enum {
     OPTIONS = sizeof options / sizeof options[0],
     NAME_MAX_LENGTH = 40, // of a name or value; no valid one is longer
     CELL_MAX = 64,        // bytes of a cell in the help
+    MEANING_WIDTH = 84,   // letters of a line of the help
 };
 
 // A part of the option string.
@@ -476,11 +477,25 @@ static int wider(int width, const char *text)
     return length > width ? length : width;
 }
 
+static void print_meaning(FILE *to, const char *text)
+{
+    while (*text) {
+        size_t length = strlen(text);
+        if (length > MEANING_WIDTH) {
+            for (length = MEANING_WIDTH; text[length] != ' ';) {
+                length--;
+            }
+        }
+        fprintf(to, "      %.*s\n", (int)length, text);
+        text += length + (text[length] == ' ');
+    }
+}
+
 void settings_help(FILE *to)
 {
-    static const char row[] = "  %-*s  %-*s  %-*s  %-*s  %s\n";
+    static const char row[] = "  %-*s  %-*s  %-*s  %s\n";
     char value[OPTIONS][CELL_MAX], range[OPTIONS][CELL_MAX];
-    int name_width = 0, value_width = 7, range_width = 5, unit_width = 4;
+    int name_width = 0, value_width = 7, range_width = 5;
     settings defaults = settings_defaults();
     for (int i = 0; i < OPTIONS; i++) {
         print_default(&defaults, &options[i], value[i]);
@@ -488,17 +503,16 @@ void settings_help(FILE *to)
         name_width = wider(name_width, options[i].name);
         value_width = wider(value_width, value[i]);
         range_width = wider(range_width, range[i]);
-        unit_width = wider(unit_width, options[i].unit);
     }
     fprintf(to,
             "Options of sprag: name=value,name=value,... in SPRAG_OPTIONS, after -o of the sprag\n"
             "command, and in sprag_world_configure(). Of two values for one name the later "
             "counts.\n\n");
-    fprintf(to, row, name_width, "name", value_width, "default", range_width, "range", unit_width,
-            "unit", "meaning");
+    fprintf(to, row, name_width, "name", value_width, "default", range_width, "range", "unit");
     for (int i = 0; i < OPTIONS; i++) {
         fprintf(to, row, name_width, options[i].name, value_width, value[i], range_width, range[i],
-                unit_width, options[i].unit, options[i].meaning);
+                options[i].unit);
+        print_meaning(to, options[i].meaning);
     }
     fprintf(to, "\nMethods:\n\n");
     for (const method *m = methods; m->name; m++) {
