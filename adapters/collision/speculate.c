@@ -28,6 +28,9 @@ static const double little = 0.02;
 // measured.
 static const double first_way = 0.1;
 
+// Relative to that size: geoms that come nearer by less than this do not pass, and contacts of the
+// step's end do.
+static const double fast_way = 0.5;
 // Relative to the way that geoms may come nearer in the step: contacts of its end that are farther
 // apart act seldom. More: more contacts to solve; less: other bodies push geoms into one another.
 static const double near_way = 0.1;
@@ -219,7 +222,7 @@ void sprag_ode_sweep_bounds(dGeomID geom, const ode_ahead *ahead, double bounds[
     set_flight(&f, geom, velocity, ahead->step);
     const double way = norm3(f.shift) + ahead->step * ahead->rebound;
     const double slack = velocity ? f.turn + ahead->fall : 0;
-    if (way > ode_fast_way * half_of(f.box)) {
+    if (way > fast_way * half_of(f.box)) {
         sprag_box_grow(bounds, way + slack);
     } else {
         sprag_box_sweep(bounds, f.shift, slack);
@@ -356,8 +359,8 @@ static double way_aside(const dGeomID geom[2], const double *const velocity[2],
         }
     }
     const double way = ahead->step * (norm3(between) + ahead->rebound);
-    const bool fast = !dGeomGetBody(geom[0])   ? way > ode_fast_way * half[1]
-                      : !dGeomGetBody(geom[1]) ? way > ode_fast_way * half[0]
+    const bool fast = !dGeomGetBody(geom[0])   ? way > fast_way * half[1]
+                      : !dGeomGetBody(geom[1]) ? way > fast_way * half[0]
                                                : way > fmin(half[0], half[1]);
     return fast ? way + ahead->fall : 0;
 }
@@ -371,7 +374,7 @@ static void set_meeting(ode_meeting *m, const ode_geom *const side[2],
     m->step = ahead->step;
     m->size = smaller(m->flyer[0].size, m->flyer[1].size);
     m->reach = m->step * closing(m->flyer, NULL) + ahead->fall;
-    m->near = near_way * fmin(m->reach, ode_fast_way * m->size);
+    m->near = near_way * fmin(m->reach, fast_way * m->size);
     m->aside = aside;
     m->within = fmax(m->reach - ahead->fall + m->near, aside);
 }
@@ -427,7 +430,7 @@ int sprag_ode_speculate_shapes(ode_meeting *m, const sprag_gap *start, bool open
     if (start && start->beyond) {
         return 0;
     }
-    const bool fast = found == 0 && m->reach > ode_fast_way * m->size;
+    const bool fast = found == 0 && m->reach > fast_way * m->size;
     const bool near = found > 0 ? open : !start || may_come_near(m, start);
     if (near && !(fast && put_touch(&q))) {
         put_near(&q);

@@ -178,19 +178,30 @@ static double closing_of(const sprag_contact *contact, const double *velocity, s
     return -dot3(contact->frame[0], u);
 }
 
+double sprag_ode_closing_before(const ode_problem *pulled, int i)
+{
+    return closing_of(&pulled->contact[i], pulled->body->velocity, sizeof *pulled->body);
+}
+
 static double closing_after(const ode_problem *pulled, int i)
 {
     return closing_of(&pulled->contact[i], *pulled->solution.velocity,
                       sizeof *pulled->solution.velocity);
 }
 
+double sprag_ode_taken_by_force(const ode_problem *pulled, int i, double force)
+{
+    return pulled->problem.step * force *
+           (sprag_ode_closing_before(pulled, i) + closing_after(pulled, i)) / 2;
+}
+
 // J, that the normal force of a contact has taken.
 static double taken_by(const ode_problem *pulled, int i)
 {
-    const double before =
-        closing_of(&pulled->contact[i], pulled->body->velocity, sizeof *pulled->body);
-    return pulled->problem.step * pulled->solution.contact_force[i][0] *
-           (before + closing_after(pulled, i)) / 2;
+    const double force = pulled->solution.contact_force[i][0];
+    return pulled->spent ? pulled->spent_work[i] +
+                               sprag_ode_taken_by_force(pulled, i, force - pulled->spent[i][0])
+                         : sprag_ode_taken_by_force(pulled, i, force);
 }
 
 // A contact that has acted across its gap is one that the step has stopped.
@@ -301,8 +312,7 @@ static void limit_friction_of_crushed(sprag_friction *slide)
     }
 }
 
-// Leaves the friction of a contact with a gap that the normal force bounds.
-static void bound_friction_ahead(sprag_friction *friction)
+void sprag_ode_bound_friction_ahead(sprag_friction *friction)
 {
     for (int axis = 0; axis < 2; axis++) {
         if (friction->force[axis] || isinf(friction->coefficient[axis])) {
@@ -363,7 +373,8 @@ bool sprag_ode_pull_contact(sprag_contact *to, const ode_contact_view *view,
         }
     }
     const bool ahead = to->gap > 0 && is_ahead(geom, stiffness);
-    if (ahead && geom->side1 == ODE_SIDE_ASIDE) { // no levers: no spin is to close its gap
+    const bool aside = ahead && geom->side1 == ODE_SIDE_ASIDE;
+    if (aside) { // no levers: no spin is to close its gap
         memset(to->arm, 0, sizeof to->arm);
     } else if (ahead) {
         part_levers(to, view->reversed, state, setting->step);
@@ -373,7 +384,7 @@ bool sprag_ode_pull_contact(sprag_contact *to, const ode_contact_view *view,
     sprag_ode_read_surface(&read, surface, setting->cfm);
     set_normal_law(to, surface, &read, setting, state, approach, ahead);
     to->guess[0] = -1;
-    if (ahead && geom->side1 == ODE_SIDE_ASIDE) { // with friction, forces could wedge across it
+    if (aside) { // with friction, forces could wedge across it
         return true;
     }
     to->slide = read.slide;
@@ -402,11 +413,11 @@ void sprag_ode_wait_for_touch(sprag_contact *contact, dJointID joint,
         (contact->guess[0] > 0 && closes_freely(contact, problem))) {
         return;
     }
-    bound_friction_ahead(&contact->slide);
+    sprag_ode_bound_friction_ahead(&contact->slide);
     if (contact->turning) {
         sprag_turning bounded = *contact->turning;
-        bound_friction_ahead(&bounded.roll);
-        bound_friction_ahead(&bounded.spin);
+        sprag_ode_bound_friction_ahead(&bounded.roll);
+        sprag_ode_bound_friction_ahead(&bounded.spin);
         contact->turning = copy_turning(&bounded, scratch);
     }
 }

@@ -88,25 +88,23 @@ typedef struct ode_spin {
     double axis[3]; // unit, world axes, at the start of the step
 } ode_spin;
 
-// The motion of a step in which bodies would pass something at the velocities of the solution.
-typedef struct ode_ways {
-    sprag_problem
-        problem; // of the velocities that they move with; body NULL: those of the solution
+// The parts of a problem that sprag_ode_add_touches changes.
+typedef struct ode_parts {
+    sprag_body *body;
     sprag_contact *contact;
-    int *like; // contact of the island whose pair each is of; -1: none
-    int room;  // for contacts
-    sprag_solution solution;
-} ode_ways;
+    double (*spent)[6];
+    double *spent_work, *spent_row;
+} ode_parts;
 
 // An island as a contact problem; all arrays are in scratch. sprag_ode_pull sets everything, except
 // that the solver fills the arrays of the solution.
 typedef struct ode_problem {
     sprag_problem problem; // a view of the arrays below
     sprag_solution solution;
-    ode_ways way;
     ode_island island;
     sprag_body *body;
     sprag_contact *contact;
+    int room; // for contacts
     sprag_row *row;
     // The way of the solution back into ODE:
     dJointID *contact_joint; // of each contact
@@ -142,8 +140,12 @@ typedef struct ode_problem {
     bool mends;           // a row may mend what the program has opened, or is a stop's
     bool knows_opened;    // in this step
     double erp;           // of the world
-    sprag_solution first; // the solution before sprag_ode_solve_again
+    sprag_solution first; // the solution before sprag_ode_solve_again, or sprag_ode_add_touches
     double won, may_win;  // J, by that solution: more than that is taken back
+    ode_parts before;     // of the problem before its forces were spent; body NULL: none were
+    double (*spent)[6];   // N, N m, of each contact: forces before those of the solution
+    double *spent_work;   // J, of each contact: what their normal forces have taken
+    double *spent_row;    // N, N m, of each row
     double *rebound;      // m/s, that each body may gain in the next step
     int rebounds;         // bodies of which that is not 0; 0: `rebound` is not set
     double factor;        // of the shares of bodies and distances under load, in the next step
@@ -291,6 +293,9 @@ int sprag_ode_ahead_slopes(const ode_problem *pulled, const ode_loaded_joint *jo
 bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start,
                            sprag_scratch *scratch);
 
+// Keeps the solution as `first`, and guesses its forces, unless it has won much. false: no memory.
+bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch);
+
 // Takes the added inertia and the looks ahead out of the problem: its energy is that of the bodies.
 void sprag_ode_unstiffen(ode_problem *pulled);
 
@@ -308,18 +313,21 @@ bool sprag_ode_is_on(dGeomID geom, dBodyID body);
 typedef bool ode_touch_fn(void *data, const dGeomID geom[2], const double *const velocity[2],
                           double step, bool aside, ode_touch *touch);
 
-// Adds contacts of pairs that get into one another, as the bodies move, to the problem of their
-// ways. false: there are none, or no memory.
-bool sprag_ode_add_touches(ode_problem *pulled, const ode_warm_start *warm_start,
-                           ode_touch_fn *find, void *data, sprag_scratch *scratch);
+enum { ODE_TOUCHES_MAX = 4 }; // times that this is done in a step, once for each solution
 
-// Takes from the velocities what free forces would have won on the rest of the way, by forces of
-// the contacts that have been added, which their pairs' feedback is to have.
-void sprag_ode_charge_ways(ode_problem *pulled);
+// Adds contacts to pairs, of the first so many contacts, that get into one another with the
+// velocities of the solution, and keeps that solution. Returns their number; 0: none, or no memory.
+//
+// Bodies that rebound, and meet something else in the same step, go on from the velocities of the
+// solution: its forces are spent.
+int sprag_ode_add_touches(ode_problem *pulled, int contacts, ode_touch_fn *find, void *data,
+                          sprag_scratch *scratch);
 
-// Before bodies move with the velocities of the solution: sets their poses so that they end where
-// their ways do. Adds these forces to the contacts'.
-void sprag_ode_go_ways(const ode_problem *pulled);
+// Takes out the contacts that were added last, and goes back to the solution before them.
+void sprag_ode_drop_touches(ode_problem *pulled, int added);
+
+// Adds the forces that are spent to the solution, and gives rows their bounds and bias back.
+void sprag_ode_add_spent(ode_problem *pulled);
 
 // ---- pull.c, bodies.c, contacts.c, joints.c: parts of sprag_ode_pull
 
@@ -433,6 +441,12 @@ bool sprag_ode_pull_contact(sprag_contact *to, const ode_contact_view *view,
                             const ode_index *index, ode_approach *approach, sprag_scratch *scratch,
                             const char **surface_error);
 
+// m/s, at which contact i closes when the step starts.
+double sprag_ode_closing_before(const ode_problem *pulled, int i);
+
+// J, that a normal force (N) of contact i takes between the start of the step and the solution.
+double sprag_ode_taken_by_force(const ode_problem *pulled, int i, double force);
+
 // Stops take, too, what others have won in the same step, but for springs, beyond what rebounds may
 // return: the share of what stops have taken that is left for their own rebounds.
 double sprag_ode_share_of_stops(const ode_problem *pulled);
@@ -448,6 +462,9 @@ static inline bool sprag_ode_is_gap(const dContactGeom *geom)
 {
     return geom->depth < 0 && geom->side1 == ODE_SIDE_OF_GAP;
 }
+
+// Leaves the friction of a contact with a gap that the normal force bounds.
+void sprag_ode_bound_friction_ahead(sprag_friction *friction);
 
 // Across a gap nothing holds: a body would stick to a wall that it passes. Friction that the normal
 // force does not bound waits until the contact has pressed in a step, by the warm start, and would

@@ -326,8 +326,7 @@ void sprag_ode_unstiffen(ode_problem *pulled)
     }
 }
 
-// Keeps the solution as `first`, and guesses its forces, unless it has won much. false: no memory.
-static bool keep_solution(ode_problem *pulled, sprag_scratch *scratch)
+bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch)
 {
     const sprag_solution *from = &pulled->solution;
     size_t bodies = (size_t)pulled->problem.bodies, contacts = (size_t)pulled->problem.contacts;
@@ -335,7 +334,8 @@ static bool keep_solution(ode_problem *pulled, sprag_scratch *scratch)
     size_t most = (size_t)(pulled->joint_rows + 2 * pulled->distances); // of the second problem
     pulled->first = (sprag_solution){
         .velocity = sprag_scratch_take_raw(scratch, bodies, sizeof *from->velocity),
-        .contact_force = sprag_scratch_take_raw(scratch, contacts, sizeof *from->contact_force),
+        .contact_force =
+            sprag_scratch_take_raw(scratch, (size_t)pulled->room, sizeof *from->contact_force),
         .row_force = sprag_scratch_take(scratch, most, sizeof *from->row_force),
         .row_rate = sprag_scratch_take(scratch, most, sizeof *from->row_rate)};
     if (scratch->failed) {
@@ -362,7 +362,7 @@ bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start
 {
     // The inertia is by the guesses: those of this solution, if it has to be for its loads.
     const bool grown = pulled->solve == ODE_FIRST && loads_have_grown(pulled, scratch);
-    if (grown ? !keep_solution(pulled, scratch) : sprag_ode_charge_loads(pulled)) {
+    if (grown ? !sprag_ode_keep_solution(pulled, scratch) : sprag_ode_charge_loads(pulled)) {
         return false;
     }
     sprag_ode_unstiffen(pulled);
@@ -370,5 +370,5 @@ bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start
     pulled->problem.rows = pulled->joint_rows;
     pulled->solve = grown ? ODE_GROWN : ODE_WON;
     sprag_ode_stiffen(pulled, warm_start, scratch);
-    return grown || keep_solution(pulled, scratch);
+    return grown || sprag_ode_keep_solution(pulled, scratch);
 }

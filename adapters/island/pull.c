@@ -28,11 +28,13 @@ bool sprag_ode_index_bodies(ode_index *index, dBodyID const *body, int bodies,
 
 // ---- the island
 
+enum { TOUCHES_OF_FEW = 16 }; // touches.c adds so many to an island of few contacts
+
 static bool take_arrays(ode_problem *pulled, int rows, sprag_scratch *scratch)
 {
     const ode_island *island = &pulled->island;
     rows += 2 * pulled->distances;
-    const int contacts = island->joints;
+    const int contacts = pulled->room;
     pulled->body = SPRAG_TAKE_RAW(scratch, island->bodies, sprag_body);
     pulled->contact = SPRAG_TAKE_RAW(scratch, contacts, sprag_contact);
     pulled->row = SPRAG_TAKE_RAW(scratch, rows, sprag_row);
@@ -326,6 +328,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     pulled->erp = dWorldGetERP(world);
     const bool speculates = stiffness && stiffness->speculative && warm_start;
     dWorldGetGravity(world, gravity);
+    pulled->room = island->joints + (speculates ? island->joints + TOUCHES_OF_FEW : 0);
     pulled->rows_of = SPRAG_TAKE_RAW(scratch, island->joints, int);
     c.index.state = SPRAG_TAKE_RAW(scratch, island->bodies, ode_state);
     if (scratch->failed ||
@@ -339,7 +342,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
         return SPRAG_BAD_PROBLEM;
     }
     if (speculates) {
-        pulled->approach = SPRAG_TAKE_RAW(scratch, island->joints, double);
+        pulled->approach = SPRAG_TAKE_RAW(scratch, pulled->room, double);
     }
     pull_joints(pulled, &c);
     if (stiffness) {

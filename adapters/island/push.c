@@ -37,7 +37,6 @@ int sprag_ode_push_velocities(const ode_problem *pulled, ode_warm_start *warm_st
     for (int i = 0; i < pulled->spins; i++) {
         spin[i] = pulled->spin[i];
     }
-    sprag_ode_go_ways(pulled);
     return pulled->wants_feedback ? sprag_ode_feedback_of_island(pulled, feedback) : 0;
 }
 

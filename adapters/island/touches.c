@@ -1,15 +1,53 @@
-// The ways of bodies in a step. Contacts have the normals and the levers of one moment, and ask for
-// velocities. A body that turns fast, or that something turns aside, or that rebounds, may meet
-// what no contact keeps it off, and pass before the step ends. Then the motion of the step is not
-// that at the velocities of the solution, but the nearest one, as the masses weigh it, that ends
-// where the bodies meet. They keep their velocities, and touch in the next step.
+// Contacts that a solution shows to be missing. A contact has the normal and the levers of one
+// moment. Where one body turns fast, or is made to by the impact, its surface is elsewhere before
+// the step ends, and the other may pass. Such a pair gets another contact, of the moment when both
+// are well inside one another: with it the island is solved again.
+//
+// A body that rebounds and meets another one in the same step cannot do what both contacts ask for.
+// So the rebound ends before the other contact acts: the forces of the first solution are spent,
+// and the step is solved again from its velocities.
 #include <math.h>
 #include <string.h>
 
 #include "box.h"
 #include "island.h"
 #include "linalg.h"
+#include "loads.h"
 #include "pair_contact.h"
+
+// Along the tangents of contact `like` its surface moves: the new ones stay near to them. What the
+// chord of `like` has added to that is left out, as it has another normal and other levers. first:
+// the side of the contact that the first geom is on.
+static void add(ode_problem *pulled, int like, int first, const ode_touch *touch)
+{
+    int i = pulled->problem.contacts++;
+    sprag_contact *to = &pulled->contact[i];
+    double normal[3] = {0};
+    dSurfaceParameters room;
+    sprag_surface read;
+    *to = pulled->contact[like];
+    sprag_ode_read_surface(&read, sprag_ode_contact_surface(pulled->contact_joint[like], &room), 0);
+    memcpy(to->slide.velocity, read.slide.velocity, sizeof to->slide.velocity);
+    sprag_ode_bound_friction_ahead(&to->slide);
+    to->turning = NULL; // that of `like` acts
+    to->on_chords = false;
+    add_scaled(normal, first == 0 ? 1 : -1, touch->normal, 3);
+    sprag_contact_frame(normal, pulled->contact[like].frame[1], to->frame);
+    for (int side = 0; side < 2; side++) {
+        if (to->body[side] != SPRAG_STATIC) {
+            memcpy(to->arm[side], touch->lever[side ^ first], sizeof to->arm[side]);
+        }
+    }
+    to->gap = touch->left;
+    to->bias = -touch->left / pulled->problem.step;
+    to->softening = to->stiffness = to->recovery = to->returns = 0;
+    to->rebounds = false;
+    to->guess[0] = 0, to->guess[1] = 0, to->guess[2] = 0;
+    pulled->contact_joint[i] = pulled->contact_joint[like];
+    pulled->warm_key[i] = pulled->warm_key[like];
+    pulled->approach[i] = sprag_ode_taken_by_stop(pulled->body, to, pulled->problem.step,
+                                                  sprag_ode_closing_before(pulled, i));
+}
 
 static bool is_first_of_pair(const ode_problem *pulled, int i)
 {
@@ -43,21 +81,27 @@ static bool find_touch(const ode_problem *pulled, int i, ode_touch_fn *find, voi
         if (body != SPRAG_STATIC && !sprag_ode_is_on(pair[side], pulled->island.body[body])) {
             return false;
         }
-        velocity[side] = body == SPRAG_STATIC ? NULL : pulled->way.solution.velocity[body];
+        velocity[side] = body == SPRAG_STATIC ? NULL : pulled->solution.velocity[body];
     }
     return find(data, pair, velocity, pulled->problem.step, geom->side1 == ODE_SIDE_ASIDE, touch);
 }
 
+// A body and its group: bodies that push one another, or that rows join.
 typedef struct member {
     double turn; // m, by which the farthest corner of its geoms goes round in the step
     double size; // m, half of the least extent of their boxes
+    int next;    // another one of the group, nearer to its head; itself: it is the head
+    // of a head, whether a body of the group has
+    bool misses;   // a contact that a solution has shown to be missing
+    bool rebounds; // a contact that rebounds
+    bool springs;  // a contact with a stiffness, or a load, which act for all of the step
 } member;
 
 static member member_of(const ode_problem *pulled, int body)
 {
     const dBodyID id = pulled->island.body[body];
-    const double spin = norm3(pulled->way.solution.velocity[body] + 3) * pulled->problem.step;
-    member all = {.size = INFINITY};
+    const double spin = norm3(pulled->solution.velocity[body] + 3) * pulled->problem.step;
+    member all = {.size = INFINITY, .next = body};
     for (dGeomID geom = dBodyGetFirstGeom(id); geom; geom = dBodyGetNextGeom(geom)) {
         double box[6], side[2];
         sprag_ode_read_bounds(geom, box);
@@ -78,333 +122,229 @@ static bool may_pass(const ode_problem *pulled, int i, const member *body)
            sprag_ode_contact_geom(pulled->contact_joint[i])->side1 == ODE_SIDE_ASIDE;
 }
 
-// ---- ways
+// ---- forces that are spent
 
-enum { TOUCHES_OF_FEW = 16 }; // as many are added to an island of few contacts
-
-// Share of a way by which a solution may be off.
-static const double ROUNDING = 1e-3;
-
-// m/s, normal velocity that a contact asks for, but for rebounds and recovery.
-static double asked_of(const ode_problem *pulled, int i)
+// NULL: the body does not yield to forces.
+static member *head_of(const ode_problem *pulled, int i, member *body)
 {
-    const sprag_contact *of = &pulled->contact[i];
-    return fmin(of->bias, -fmax(0, of->gap) / pulled->problem.step) -
-           of->compliance * pulled->solution.contact_force[i][0];
+    if (i == SPRAG_STATIC || !(pulled->body[i].mass > 0)) {
+        return NULL;
+    }
+    while (body[i].next != i) {
+        i = body[i].next = body[body[i].next].next;
+    }
+    return &body[i];
 }
 
-static double rate_of(const ode_problem *pulled, int i)
+static void join(const ode_problem *pulled, const int of[2], member *body)
 {
-    return sprag_contact_rate(&pulled->contact[i], *pulled->solution.velocity,
-                              sizeof *pulled->solution.velocity);
+    member *one = head_of(pulled, of[0], body), *other = head_of(pulled, of[1], body);
+    if (one && other) {
+        one->next = (int)(other - body);
+    }
 }
 
-// Does the solution let the bodies of a contact pass? It may where friction wedges them, and where
-// rebounds win energy. Springs yield.
-static bool is_missed(const ode_problem *pulled, int i, const member *body)
+// Groups the bodies by rows and by the first so many contacts.
+static void find_groups(const ode_problem *pulled, int contacts, member *body)
 {
-    const sprag_contact *of = &pulled->contact[i];
-    const double one = body[of->body[0]].size;
-    const double least = of->body[1] == SPRAG_STATIC ? one : fmin(one, body[of->body[1]].size);
-    return !(of->stiffness > 0) &&
-           pulled->problem.step * (asked_of(pulled, i) - rate_of(pulled, i)) > ode_passing * least;
-}
-
-// A contact that friction holds slips in the motion as in the solution.
-static void hold_slip(const ode_problem *pulled, int i, sprag_contact *to)
-{
-    const sprag_friction *of = &pulled->contact[i].slide;
-    const double *force = pulled->solution.contact_force[i];
-    double u[3];
-    sprag_contact_velocity(to, *pulled->solution.velocity, sizeof *pulled->solution.velocity, u);
-    to->slide = (sprag_friction){.slip = {0}};
-    for (int axis = 0; axis < 2; axis++) {
-        const double most = of->coefficient[axis] * (of->force[axis] ? 1 : force[0]);
-        if (!to->rebounds && to->gap <= 0 && force[0] > 0 &&
-            fabs(force[1 + axis]) < (1 - ROUNDING) * most) {
-            to->slide.coefficient[axis] = INFINITY;
-            to->slide.velocity[axis] = dot3(to->frame[1 + axis], u);
+    for (int i = 0; i < pulled->problem.rows; i++) {
+        join(pulled, pulled->row[i].body, body);
+    }
+    for (int i = 0; i < contacts; i++) {
+        const double *force = pulled->solution.contact_force[i];
+        if (dot6(force, force) > 0) {
+            join(pulled, pulled->contact[i].body, body);
+        }
+    }
+    for (int i = 0; i < LANES * pulled->stiffened_fours; i++) {
+        const ode_stiffened_four *of = &pulled->stiffened_four[i / LANES];
+        if (of->trace[i % LANES] > 0) {
+            head_of(pulled, of->body[i % LANES], body)->springs = true;
+        }
+    }
+    for (int i = 0; i < contacts; i++) {
+        const sprag_contact *contact = &pulled->contact[i];
+        for (int side = 0; side < 2; side++) {
+            member *head = head_of(pulled, contact->body[side], body);
+            if (head) {
+                head->rebounds |= contact->rebounds && pulled->solution.contact_force[i][0] > 0;
+                head->springs |= contact->stiffness > 0;
+            }
         }
     }
 }
 
-static void hold_contact(const ode_problem *pulled, int i, const member *body, sprag_contact *to)
+// Are the forces on a body spent?
+static bool spends(const ode_problem *pulled, int i, member *body)
 {
-    *to = pulled->contact[i];
-    to->bias = is_missed(pulled, i, body)
-                   ? asked_of(pulled, i)
-                   : fmin(rate_of(pulled, i), -fmax(0, to->gap) / pulled->problem.step);
-    to->compliance = to->stiffness = to->recovery = to->returns = 0;
-    hold_slip(pulled, i, to);
-    to->turning = NULL;
-    to->rebounds = to->on_chords = false;
-    to->guess[0] = to->guess[1] = to->guess[2] = 0;
+    const member *head = head_of(pulled, i, body);
+    return head && head->misses && head->rebounds && !head->springs;
 }
 
-static void hold_row(sprag_row *to, const sprag_solution *solution)
+static bool any_spends(const ode_problem *pulled, const int of[2], member *body)
 {
-    to->bias = sprag_row_rate(to, *solution->velocity, sizeof *solution->velocity);
-    if (!sprag_row_holds(to) && !sprag_row_is_stop(to)) {
-        to->lo = to->hi = 0;
-    }
-    to->guess = 0;
+    return spends(pulled, of[0], body) || spends(pulled, of[1], body);
 }
 
-// The problem of the motion. false: no memory.
-static bool make_ways(ode_problem *pulled, const member *all, sprag_scratch *scratch)
+static void set_parts(ode_problem *pulled, const ode_parts *parts)
 {
-    ode_ways *way = &pulled->way;
-    const sprag_problem *of = &pulled->problem;
-    sprag_body *body = SPRAG_TAKE_RAW(scratch, of->bodies, sprag_body);
-    sprag_row *row = SPRAG_TAKE_RAW(scratch, of->rows, sprag_row);
-    way->room = 2 * of->contacts + TOUCHES_OF_FEW;
-    way->contact = SPRAG_TAKE_RAW(scratch, way->room, sprag_contact);
-    way->like = SPRAG_TAKE_RAW(scratch, way->room, int);
-    const sprag_solution solution = {.velocity = SPRAG_TAKE_RAW(scratch, of->bodies, double[6]),
-                                     .contact_force = SPRAG_TAKE(scratch, way->room, double[6]),
-                                     .row_force = SPRAG_TAKE_RAW(scratch, of->rows, double)};
+    pulled->problem.body = pulled->body = parts->body;
+    pulled->problem.contact = pulled->contact = parts->contact;
+    pulled->spent = parts->spent;
+    pulled->spent_work = parts->spent_work;
+    pulled->spent_row = parts->spent_row;
+}
+
+// The problem becomes a copy: sprag_ode_drop_touches goes back to what it was.
+static bool copy_problem(ode_problem *pulled, sprag_scratch *scratch)
+{
+    const size_t contacts = (size_t)pulled->problem.contacts, rows = (size_t)pulled->problem.rows;
+    const ode_parts now = {pulled->body, pulled->contact, pulled->spent, pulled->spent_work,
+                           pulled->spent_row};
+    const ode_parts copy = {SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, sprag_body),
+                            SPRAG_TAKE_RAW(scratch, pulled->room, sprag_contact),
+                            SPRAG_TAKE(scratch, pulled->room, double[6]),
+                            SPRAG_TAKE(scratch, pulled->room, double),
+                            SPRAG_TAKE(scratch, rows, double)};
     if (scratch->failed) {
         return false;
     }
-    way->solution = solution;
-    for (int i = 0; i < of->bodies; i++) {
-        const double *v = pulled->solution.velocity[i];
-        body[i] = of->body[i];
-        memcpy(body[i].velocity, v, sizeof body[i].velocity);
-        memcpy(body[i].free_velocity, v, sizeof body[i].free_velocity);
-        memcpy(way->solution.velocity[i], v, sizeof body[i].velocity);
+    memcpy(copy.body, now.body, (size_t)pulled->problem.bodies * sizeof *copy.body);
+    memcpy(copy.contact, now.contact, contacts * sizeof *copy.contact);
+    if (now.spent) {
+        memcpy(copy.spent, now.spent, contacts * sizeof *copy.spent);
+        memcpy(copy.spent_work, now.spent_work, contacts * sizeof *copy.spent_work);
+        memcpy(copy.spent_row, now.spent_row, rows * sizeof *copy.spent_row);
     }
-    for (int i = 0; i < of->contacts; i++) {
-        hold_contact(pulled, i, all, &way->contact[i]);
-    }
-    for (int i = 0; i < of->rows; i++) {
-        row[i] = of->row[i];
-        hold_row(&row[i], &pulled->solution);
-    }
-    way->problem = *of;
-    way->problem.body = body;
-    way->problem.contact = way->contact;
-    way->problem.row = row;
+    pulled->before = now;
+    set_parts(pulled, &copy);
     return true;
 }
 
-// Makes the problem of the motion, unless there is one. false: it has no room for another contact.
-static bool has_room(ode_problem *pulled, const member *body, sprag_scratch *scratch)
+// Leaves of the contact what its force before has not done yet. Friction that is bounded by a force
+// has that bound for the whole step, and a rebound has ended.
+static void spend(sprag_contact *contact, const double force[6], double step)
 {
-    const ode_ways *way = &pulled->way;
-    return (way->problem.body || make_ways(pulled, body, scratch)) &&
-           way->problem.contacts < way->room;
-}
-
-// first: the side of contact `like` that the first geom is on.
-static void add(ode_problem *pulled, int like, int first, const ode_touch *touch)
-{
-    ode_ways *way = &pulled->way;
-    way->like[way->problem.contacts] = like;
-    sprag_contact *to = &way->contact[way->problem.contacts++];
-    double normal[3] = {0};
-    *to = way->contact[like];
-    add_scaled(normal, first == 0 ? 1 : -1, touch->normal, 3);
-    sprag_contact_frame(normal, way->contact[like].frame[1], to->frame);
-    for (int side = 0; side < 2; side++) {
-        if (to->body[side] != SPRAG_STATIC) {
-            memcpy(to->arm[side], touch->lever[side ^ first], sizeof to->arm[side]);
-        }
+    contact->bias -= contact->compliance * force[0];
+    if (contact->rebounds) {
+        contact->rebounds = false;
+        contact->bias = -fmax(0, contact->gap) / step;
+        sprag_ode_bound_friction_ahead(&contact->slide);
     }
-    to->gap = touch->left;
-    to->bias = -touch->left / way->problem.step;
-    to->softening = 0;
-}
-
-// m, of a body's way, that its contacts have been looked for.
-static double reach_of(const ode_problem *pulled, const ode_warm_start *warm_start, int body,
-                       double size)
-{
-    const sprag_body *of = &pulled->body[body];
-    const double speed = fmax(norm3(of->velocity), norm3(of->free_velocity));
-    const double more = sprag_ode_warm_start_rebound(warm_start, pulled->island.body[body]);
-    return fmax(ode_fast_way * size, pulled->problem.step * (speed + more));
-}
-
-// A contact ahead of a body, with nothing, at the end of its reach (m).
-static void hold_body(ode_problem *pulled, int body, double reach)
-{
-    ode_ways *way = &pulled->way;
-    const double *v = way->solution.velocity[body];
-    double normal[3] = {0};
-    way->like[way->problem.contacts] = -1;
-    sprag_contact *to = &way->contact[way->problem.contacts++];
-    *to = (sprag_contact){
-        .body = {body, SPRAG_STATIC}, .gap = reach, .bias = -reach / way->problem.step};
-    add_scaled(normal, -1 / norm3(v), v, 3);
-    sprag_contact_frame(normal, normal, to->frame);
-}
-
-// Bodies that others push farther than their contacts have been looked for are held there. driven:
-// m, ways of kinematic bodies, which nothing holds.
-static void hold_bodies(ode_problem *pulled, const ode_warm_start *warm_start, const member *body,
-                        double driven, sprag_scratch *scratch)
-{
-    for (int i = 0; i < pulled->problem.bodies; i++) {
-        const double way = pulled->problem.step * norm3(pulled->way.solution.velocity[i]);
-        if (pulled->body[i].mass > 0 && way > ode_fast_way * body[i].size) {
-            const double reach = driven + reach_of(pulled, warm_start, i, body[i].size);
-            if (way > (1 + ROUNDING) * reach && has_room(pulled, body, scratch)) {
-                hold_body(pulled, i, reach);
-            }
-        }
+    for (int axis = 0; axis < 2; axis++) {
+        double *most = &contact->slide.coefficient[axis];
+        *most = contact->slide.force[axis] ? fmax(0, *most - fabs(force[1 + axis])) : *most;
     }
+    contact->recovery = fmax(0, fmin(contact->recovery, contact->bias));
+    contact->guess[0] = 0, contact->guess[1] = 0, contact->guess[2] = 0;
 }
 
-bool sprag_ode_add_touches(ode_problem *pulled, const ode_warm_start *warm_start,
-                           ode_touch_fn *find, void *data, sprag_scratch *scratch)
+static void spend_row(sprag_row *row, double force)
 {
-    const int bodies = pulled->problem.bodies, contacts = pulled->problem.contacts;
-    const int before = pulled->way.problem.contacts;
-    member *body = SPRAG_TAKE_RAW(scratch, bodies, member);
-    double driven = 0;
-    if (!body) {
-        return false;
+    row->bias -= row->compliance * force;
+    row->lo -= force;
+    row->hi -= force;
+    row->guess = 0;
+}
+
+// Bodies that rebound, and meet something else, go on from the first solution with their groups.
+// false: no memory.
+static bool spend_forces(ode_problem *pulled, int contacts, member *body, sprag_scratch *scratch)
+{
+    bool any = false;
+    pulled->before.body = NULL;
+    for (int i = 0; i < pulled->problem.bodies && !any; i++) {
+        any = spends(pulled, i, body);
     }
-    if (!pulled->way.problem.body) {
-        pulled->way.solution = pulled->solution;
-    }
-    for (int i = 0; i < bodies; i++) {
-        const double *v = pulled->body[i].velocity;
-        body[i] = member_of(pulled, i);
-        driven += pulled->body[i].mass > 0 ? 0 : pulled->problem.step * norm3(v) + body[i].turn;
+    if (!any || !copy_problem(pulled, scratch)) {
+        return !any;
     }
     for (int i = 0; i < contacts; i++) {
-        ode_touch touch;
-        int first;
-        if (before == 0 && is_missed(pulled, i, body)) {
-            (void)has_room(pulled, body, scratch);
-        }
-        if (is_first_of_pair(pulled, i) && may_pass(pulled, i, body) &&
-            find_touch(pulled, i, find, data, &first, &touch) && has_room(pulled, body, scratch)) {
-            add(pulled, i, first, &touch);
+        const double *force = pulled->first.contact_force[i];
+        if (any_spends(pulled, pulled->contact[i].body, body)) {
+            add_scaled(pulled->spent[i], 1, force, 6);
+            pulled->spent_work[i] += sprag_ode_taken_by_force(pulled, i, force[0]);
+            spend(&pulled->contact[i], force, pulled->problem.step);
         }
     }
-    hold_bodies(pulled, warm_start, body, driven, scratch);
-    return pulled->way.problem.contacts > before;
-}
-
-// Adds the effect of a force (N, along its frame) of a contact to the velocities.
-static void push(ode_problem *pulled, const sprag_contact *at, const double force[6])
-{
-    double wrench[2][6], inverse[9] = {0}, turned[3];
-    sprag_contact_wrench(at, force, wrench);
-    for (int side = 0; side < 2; side++) {
-        const int b = at->body[side];
-        if (b != SPRAG_STATIC && pulled->body[b].mass > 0) {
-            double *v = pulled->solution.velocity[b];
-            invert33(pulled->body[b].inertia, inverse);
-            mul33(inverse, wrench[side] + 3, turned);
-            add_scaled(v, pulled->problem.step / pulled->body[b].mass, wrench[side], 3);
-            add_scaled(v + 3, pulled->problem.step, turned, 3);
+    for (int i = 0; i < pulled->problem.rows; i++) {
+        if (any_spends(pulled, pulled->row[i].body, body)) {
+            pulled->spent_row[i] += pulled->first.row_force[i];
+            spend_row(&pulled->row[i], pulled->first.row_force[i]);
         }
     }
-}
-
-// m/s, by which free forces open the gap of a contact in the step.
-static double fall_of(const ode_problem *pulled, const sprag_contact *at)
-{
-    return sprag_contact_rate(at, pulled->body->free_velocity, sizeof *pulled->body) -
-           sprag_contact_rate(at, pulled->body->velocity, sizeof *pulled->body);
-}
-
-// The touches of a motion take the work that free forces would have done on the rest of the way,
-// and no more: where they jam a body, their forces have no bound.
-static double share_of_claims(const ode_problem *pulled)
-{
-    const ode_ways *way = &pulled->way;
-    double claimed = 0, work = 0; // J
-    for (int k = pulled->problem.contacts; k < way->problem.contacts; k++) {
-        const double held = pulled->problem.step * way->solution.contact_force[k][0];
-        claimed += way->like[k] < 0 ? 0 : fabs(held * fall_of(pulled, &way->contact[k]));
+    for (int i = 0; i < pulled->problem.bodies; i++) {
+        sprag_body *to = &pulled->body[i];
+        if (spends(pulled, i, body)) {
+            add_scaled(to->velocity, 1, pulled->first.velocity[i], 6);
+            add_scaled(to->velocity, -1, to->free_velocity, 6);
+            memcpy(to->free_velocity, pulled->first.velocity[i], sizeof to->free_velocity);
+        }
     }
-    for (int i = 0; i < pulled->problem.bodies && claimed > 0; i++) {
-        const sprag_body *of = &pulled->body[i];
-        double gain[6], rest[6], turned[3];
-        for (int k = 0; k < 6; k++) {
-            gain[k] = of->free_velocity[k] - of->velocity[k];
-            rest[k] = way->problem.body[i].velocity[k] - way->solution.velocity[i][k];
-        }
-        mul33(of->inertia, rest + 3, turned);
-        work += of->mass > 0 ? fabs(of->mass * dot3(gain, rest) + dot3(gain + 3, turned)) : 0;
-    }
-    return claimed > work ? work / claimed : 1;
+    return true;
 }
 
-void sprag_ode_charge_ways(ode_problem *pulled)
+void sprag_ode_drop_touches(ode_problem *pulled, int added)
 {
-    const ode_ways *way = &pulled->way;
-    const double step = pulled->problem.step, share = share_of_claims(pulled);
-    for (int k = pulled->problem.contacts; k < way->problem.contacts; k++) {
-        double *force = way->solution.contact_force[k], held = share * step * force[0];
-        memset(force, 0, sizeof(double[6]));
-        if (way->like[k] < 0 || !(held > 0)) {
-            continue;
+    pulled->problem.contacts -= added;
+    pulled->solution = pulled->first;
+    if (pulled->before.body) {
+        const double *now = pulled->spent_row, *before = pulled->before.spent_row;
+        for (int i = 0; i < pulled->problem.rows; i++) {
+            spend_row(&pulled->row[i], (before ? before[i] : 0) - now[i]);
         }
-        const sprag_contact *like = &pulled->contact[way->like[k]];
-        sprag_contact at = way->contact[k];
-        const double fall = fall_of(pulled, &at);
-        memcpy(at.arm, like->arm, sizeof at.arm);
-        const double w = sprag_ode_inverse_mass_of_contact(pulled->body, &at);
-        const double rate =
-            sprag_contact_rate(&at, *pulled->solution.velocity, sizeof *pulled->solution.velocity);
-        const double slower = sqrt(fmax(0, rate * rate + 2 * held * fall * w)) + rate;
-        for (int r = 0; r < 3 && w > 0 && rate < 0; r++) {
-            force[r] = -slower / w / step * dot3(like->frame[r], at.frame[0]);
-        }
-        push(pulled, like, force);
+        set_parts(pulled, &pulled->before);
     }
 }
 
-// A body that turns about another axis than its spin's would win or lose energy.
-static void keep_energy(const ode_problem *pulled, int i, const dQuaternion turn)
+void sprag_ode_add_spent(ode_problem *pulled)
 {
-    const double *spin = pulled->solution.velocity[i] + 3, *inertia = pulled->body[i].inertia;
-    double momentum[3];
-    dMatrix3 rotation;
-    dVector3 back;
-    dQtoR(turn, rotation);
-    dMultiply1_331(back, rotation, spin);
-    mul33(inertia, back, momentum);
-    const double turned = dot3(back, momentum);
-    mul33(inertia, spin, momentum);
-    const double share = turned > 0 ? sqrt(dot3(spin, momentum) / turned) : 1;
-    dBodySetAngularVel(pulled->island.body[i], share * spin[0], share * spin[1], share * spin[2]);
+    for (int i = 0; i < pulled->problem.contacts && pulled->spent; i++) {
+        add_scaled(pulled->solution.contact_force[i], 1, pulled->spent[i], 6);
+    }
+    for (int i = 0; i < pulled->problem.rows && pulled->spent; i++) {
+        pulled->solution.row_force[i] += pulled->spent_row[i];
+        spend_row(&pulled->row[i], -pulled->spent_row[i]);
+    }
 }
 
-void sprag_ode_go_ways(const ode_problem *pulled)
+// A pair that gets another contact, and where.
+typedef struct missing {
+    int like, first;
+    ode_touch touch;
+} missing;
+
+int sprag_ode_add_touches(ode_problem *pulled, int contacts, ode_touch_fn *find, void *data,
+                          sprag_scratch *scratch)
 {
-    const ode_ways *way = &pulled->way;
-    for (int k = pulled->problem.contacts; k < way->problem.contacts; k++) {
-        if (way->like[k] >= 0) {
-            add_scaled(pulled->solution.contact_force[way->like[k]], 1,
-                       way->solution.contact_force[k], 3);
+    const int before = pulled->problem.contacts, room = pulled->room - before;
+    member *body = SPRAG_TAKE_RAW(scratch, pulled->island.bodies, member);
+    missing *found = SPRAG_TAKE_RAW(scratch, room, missing);
+    int added = 0;
+    for (int i = 0; i < pulled->island.bodies && body; i++) {
+        body[i] = member_of(pulled, i);
+    }
+    for (int i = 0; i < contacts && body && found && added < room; i++) {
+        missing *to = &found[added];
+        to->like = i;
+        added += is_first_of_pair(pulled, i) && may_pass(pulled, i, body) &&
+                 find_touch(pulled, i, find, data, &to->first, &to->touch);
+    }
+    if (added == 0 || !sprag_ode_keep_solution(pulled, scratch)) {
+        return 0;
+    }
+    find_groups(pulled, before, body);
+    for (int i = 0; i < 2 * added; i++) {
+        member *head = head_of(pulled, pulled->contact[found[i / 2].like].body[i % 2], body);
+        if (head) {
+            head->misses = true;
         }
     }
-    for (int i = 0; i < pulled->problem.bodies && way->problem.body; i++) {
-        double change[6], turn[4];
-        dQuaternion after;
-        const double *v = pulled->solution.velocity[i], *to = way->solution.velocity[i];
-        dReal *at = (dReal *)(uintptr_t)dBodyGetPosition(pulled->island.body[i]);
-        dReal *q = (dReal *)(uintptr_t)dBodyGetQuaternion(pulled->island.body[i]);
-        for (int k = 0; k < 6; k++) {
-            change[k] = pulled->problem.step * (to[k] - v[k]);
-        }
-        const double angle = norm3(change + 3);
-        add_scaled(at, 1, change, 3);
-        if (angle > 0) {
-            turn[0] = cos(angle / 2);
-            for (int k = 0; k < 3; k++) {
-                turn[1 + k] = sin(angle / 2) * change[3 + k] / angle;
-            }
-            dQMultiply0(after, turn, q);
-            memcpy(q, after, sizeof after); // ODE's step computes the rotation
-            keep_energy(pulled, i, turn);
-        }
+    if (!spend_forces(pulled, before, body, scratch)) {
+        return 0;
     }
+    for (int i = 0; i < added; i++) {
+        add(pulled, found[i].like, found[i].first, &found[i].touch);
+    }
+    return added;
 }

@@ -193,8 +193,8 @@ static int reserve(ode_warm_start *warm, int entries)
 
 bool sprag_ode_warm_start_begin_threads(ode_warm_start *warm, long joints)
 {
-    // Rows, an island, and two bodies; or a contact, an island, and two bodies.
-    enum { OF_ROWS = ODE_ROWS_MAX + 3, OF_CONTACT = 1 + 3 };
+    // Rows, an island, and two bodies; or a contact, those of touches.c, an island, and two bodies.
+    enum { OF_ROWS = ODE_ROWS_MAX + 3, OF_CONTACT = 1 + ODE_TOUCHES_MAX + 3 };
     enum { OF_JOINT = OF_ROWS > OF_CONTACT ? OF_ROWS : OF_CONTACT };
     warm->open = make_room(&warm->now, OF_JOINT * joints);
     atomic_store_explicit(&warm->end, warm->now.count, memory_order_relaxed);

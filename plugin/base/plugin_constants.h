@@ -20,10 +20,6 @@ enum {
 // 1000 in build/bench loads speed).
 enum { TOUCH_ADVANCES = 1024, TOUCH_ADVANCES_OF_CONTACT = 16 };
 
-// Times that this is done in a step, once for each motion. Fewer: crowds of fast balls that cross a
-// room several times in a step pass its walls (4: 4 of 1500 runs at 16.7 ms more).
-enum { TOUCH_ROUNDS_MAX = 8 };
-
 // ---- methods that keep distance (frame_methods.c, reach.c). All change results.
 enum {
     // A step starts again after it has enabled disabled bodies in the way. More rounds: chains of

@@ -114,13 +114,6 @@ static sprag_result solve_problem(ode_problem *pulled, const sprag_stribeck_opti
     return result;
 }
 
-static void add_effort(sprag_stats *to, const sprag_stats *of)
-{
-    to->iterations += of->iterations;
-    to->sweeps += of->sweeps;
-    to->factorizations += of->factorizations;
-}
-
 // false: there is no other solution.
 static bool solve_again(ode_problem *pulled, const sprag_stribeck_options *options,
                         sprag_scratch *scratch, sprag_stats *stats)
@@ -129,7 +122,9 @@ static bool solve_again(ode_problem *pulled, const sprag_stribeck_options *optio
     if (solve_problem(pulled, options, scratch, &second) != SPRAG_OK) {
         return false;
     }
-    add_effort(&second, stats);
+    second.iterations += stats->iterations;
+    second.sweeps += stats->sweeps;
+    second.factorizations += stats->factorizations;
     *stats = second;
     return true;
 }
@@ -155,7 +150,17 @@ static bool find_touch(void *data, const dGeomID geom[2], const double *const ve
                                  &search->left, touch);
 }
 
-// Bodies may get into one another within the step, where no contact keeps them apart.
+static bool any_rebounds(const sprag_problem *problem)
+{
+    bool any = false;
+    for (int i = 0; i < problem->contacts && !any; i++) {
+        any = problem->contact[i].rebounds;
+    }
+    return any;
+}
+
+// Bodies that turn may get into one another within the step: the contacts of one moment do not keep
+// them apart. The energy of rebounds is limited first: their velocities lead to what they meet.
 static void meet_touches(const world_state *w, ode_problem *pulled,
                          const sprag_stribeck_options *options, sprag_scratch *scratch,
                          sprag_stats *stats)
@@ -163,21 +168,20 @@ static void meet_touches(const world_state *w, ode_problem *pulled,
     const int contacts = pulled->problem.contacts;
     touch_search search = {contacts > 0 ? collide_context_get() : NULL, world_record(w),
                            TOUCH_ADVANCES + TOUCH_ADVANCES_OF_CONTACT * contacts};
-    sprag_memory memory = {0}; // what solves the problem of the ways is not remembered
-    sprag_stribeck_options own = *options;
-    own.memory = &memory;
-    bool goes_on = search.context && search.record;
-    for (int i = 0; i < TOUCH_ROUNDS_MAX && goes_on &&
-                    sprag_ode_add_touches(pulled, w->warm_start, find_touch, &search, scratch);
-         i++) {
-        const sprag_scratch before = *scratch;
-        sprag_stats second = {0};
-        goes_on = sprag_stribeck_solve(&pulled->way.problem, &own, scratch, &pulled->way.solution,
-                                       &second) == SPRAG_OK;
-        sprag_scratch_release(scratch, &before);
-        add_effort(stats, &second);
+    for (int i = 0; i < ODE_TOUCHES_MAX && search.context && search.record; i++) {
+        if (any_rebounds(&pulled->problem)) {
+            sprag_stribeck_limit_energy(&pulled->problem, options, scratch, &pulled->solution,
+                                        stats);
+        }
+        int added = sprag_ode_add_touches(pulled, contacts, find_touch, &search, scratch);
+        if (added == 0) {
+            return;
+        }
+        if (!solve_again(pulled, options, scratch, stats)) {
+            sprag_ode_drop_touches(pulled, added);
+            return;
+        }
     }
-    sprag_ode_charge_ways(pulled);
 }
 
 static void solve(const step_context *c, sprag_scratch *scratch, solved_island *to)
@@ -194,14 +198,15 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
             break;
         }
     }
+    if (to->result == SPRAG_OK && settings_speculate(&c->world->settings)) {
+        meet_touches(c->world, pulled, &options, scratch, &to->stats);
+    }
     solve_file_offer(c->world, &pulled->problem, &options, to->result, &to->stats);
     if (to->result == SPRAG_OK && pulled->problem.contacts > 0) {
         sprag_ode_unstiffen(pulled);
         to->result = sprag_stribeck_limit_energy(&pulled->problem, &options, scratch,
                                                  &pulled->solution, &to->stats);
-        if (to->result == SPRAG_OK && settings_speculate(&c->world->settings)) {
-            meet_touches(c->world, pulled, &options, scratch, &to->stats);
-        }
+        sprag_ode_add_spent(pulled);
         sprag_ode_expect_rebounds(pulled, scratch);
     }
 }

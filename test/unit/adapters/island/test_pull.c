@@ -96,6 +96,68 @@ START_TEST(endless_softness_holds_nothing)
 }
 END_TEST
 
+static bool touches_ahead(void *data, const dGeomID geom[2], const double *const velocity[2],
+                          double h, bool aside, ode_touch *touch)
+{
+    (void)data, (void)aside, (void)geom, (void)velocity, (void)h;
+    *touch = (ode_touch){.normal = {0, 0, 1}};
+    return true;
+}
+
+// Also after a second solve that has failed.
+START_TEST(a_kept_solution_has_room_for_touches)
+{
+    enum { BODIES = 3 };
+    dBodyID body[BODIES];
+    dWorldID world = dWorldCreate();
+    dSpaceID space = dSimpleSpaceCreate(0);
+    ode_warm_start *memory = sprag_ode_warm_start_make();
+    const ode_stiffness stiffness = {.speculative = true};
+    pull p = {0};
+    add_chain(world, body, BODIES, 0);
+    ck_assert(sprag_ode_find_islands(world, step, &p.islands));
+    p.island = island_at(&p.islands, 0);
+    for (int i = 0; i < p.island.joints; i++) {
+        dJointID joint = p.island.joint[i];
+        if (dJointGetType(joint) == dJointTypeContact) {
+            dContactGeom *geom = (dContactGeom *)(uintptr_t)sprag_ode_contact_geom(joint);
+            geom->g1 = dCreateSphere(space, 0.1);
+            geom->g2 = dCreatePlane(space, 0, 0, 1, 0);
+            dGeomSetBody(geom->g1, dJointGetBody(joint, 0));
+        }
+    }
+    p.result = sprag_ode_pull(&p.ode, world, &p.island, step, &stiffness, memory, &p.scratch);
+    ck_assert_str_eq(sprag_result_name(p.result), "ok");
+    for (int i = 0; i < BODIES; i++) {
+        p.ode.contact[i].slide.velocity[0] = p.ode.contact[i].slide.velocity[1] = 1;
+        p.ode.contact[i].on_chords = true;
+    }
+    memset(p.ode.solution.velocity, 0, BODIES * sizeof *p.ode.solution.velocity);
+    memset(p.ode.solution.contact_force, 0, BODIES * sizeof *p.ode.solution.contact_force);
+    memset(p.ode.solution.row_force, 0, (size_t)p.ode.problem.rows * sizeof(double));
+    ck_assert(sprag_ode_keep_solution(&p.ode, &p.scratch));
+    p.ode.solution = p.ode.first;
+    ck_assert_int_eq(sprag_ode_add_touches(&p.ode, BODIES, touches_ahead, NULL, &p.scratch),
+                     BODIES);
+    ck_assert_int_eq(p.ode.problem.contacts, 2 * BODIES);
+    for (int i = 0; i < BODIES; i++) { // the surface of a touch moves as that of its contact
+        const sprag_contact *of = &p.ode.problem.contact[i], *touch = of + BODIES;
+        ck_assert_double_eq_tol(dot3(touch->frame[2], of->frame[1]), 0, 1e-15);
+        ck_assert_double_gt(dot3(touch->frame[1], of->frame[1]), 0);
+        ck_assert_double_eq(touch->slide.velocity[0], 0); // it has no chord
+        ck_assert_double_eq(touch->slide.velocity[1], 0);
+    }
+    memset(p.ode.solution.contact_force, 1, 2 * BODIES * sizeof *p.ode.solution.contact_force);
+    for (int i = 0; i < p.ode.problem.rows; i++) {
+        ck_assert_double_eq(p.ode.solution.row_force[i], 0);
+    }
+    release(&p);
+    sprag_ode_warm_start_free(memory);
+    dSpaceDestroy(space);
+    dWorldDestroy(world);
+}
+END_TEST
+
 // One of two chains moves as if it were alone; the other one is left as it was.
 START_TEST(stock_steps_one_island)
 {
@@ -138,6 +200,6 @@ int main(void)
     Suite *suite = suite_create("pull");
     ADD_TESTS_WITH(suite, "all", setup, dCloseODE, {finds_its_way_in_a_large_island, 1},
                    {refuses_a_stranger, 1}, {endless_softness_holds_nothing, 1},
-                   {stock_steps_one_island, 2});
+                   {a_kept_solution_has_room_for_touches, 1}, {stock_steps_one_island, 2});
     return run_suite(suite);
 }
