@@ -157,8 +157,9 @@ void warn_of_frame(world_state *w, const ode_advance *step)
     if (step->results.stats.overlaps > 0 && warn_first(w, WARN_OVERLAP)) {
         warn(w, "overlaps",
              "geoms overlap at the start of a step, first %s and %s (%ld in all). The step pushes "
-             "them apart and keeps them apart from then on. A callback that makes no contact where "
-             "the depth is 0 causes such overlaps: geoms that begin to touch have depth 0.",
+             "them apart and keeps them apart from then on. Either the program has placed them so, "
+             "or its callback makes no contact where the depth is 0, as it is where geoms begin to "
+             "touch.",
              describe_geom(a, step->warnings.overlap[0]),
              describe_geom(b, step->warnings.overlap[1]), step->results.stats.overlaps);
     }

@@ -124,9 +124,10 @@ static void set_assemblies(advance_run *run)
         const sprag_row *row = &run->rows.row[i];
         const int *body = row->body;
         if (!advance_stays(run, body[0]) && !advance_stays(run, body[1])) {
-            const bool holds = isinf(row->lo) || isinf(row->hi);
             sprag_unite(joined, body[0], body[1]);
-            sprag_unite(run->assembly, body[0], body[holds]);
+            if (isinf(row->lo) || isinf(row->hi)) { // no motor
+                sprag_unite(run->assembly, body[0], body[1]);
+            }
         }
     }
     for (int i = 0; i < run->frame->bodies; i++) {
