@@ -5,6 +5,7 @@
 #   product file     at most 600 lines    (adapters, models, plugin, solvers)
 #   test file        at most 900 lines
 #   folder           at most 30 sources
+#   top level        the folders, CMakeLists.txt, README.md, LICENSE and dotfiles, nothing else
 #   headers          no circle of #include "..." between the files of a room
 #   comments         of the product do not open with What, Where, How, Who or That which as their
 #                    subject, nor with Of: say of what they tell, or what a number is relative to;
@@ -75,4 +76,7 @@ gone=$(awk '
     { delete entry[FILENAME, above, text]; above = text }
     END { for (e in entry) { print entry[e] } }' test/scripts/mutants.txt "${sources[@]}")
 found=$found${gone:+${found:+$'\n'}$gone}
+stray=$(git ls-files 2>/dev/null | cut -d/ -f1 | sort -u |
+    grep -vxE "(${folders// /|}|CMakeLists\.txt|README\.md|LICENSE|\..*)" | sed 's/$/:1: does not belong at the top level/')
+found=$found${stray:+${found:+$'\n'}$stray}
 [ -z "$found" ] || { echo "$found"; exit 1; }
