@@ -11,60 +11,26 @@
 // 1982).
 #include "fluids.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "linalg.h"
 
-void sprag_ode_fluids_free(ode_fluids *fluids)
+// Reads the accumulators of all bodies.
+static void begin_set(ode_fluids *f, dWorldID world)
 {
-    free(fluids->body[0]);
-    free(fluids->body[1]);
-    *fluids = (ode_fluids){0};
-}
-
-// Swaps the two lists, and reads the accumulators into the new one. Returns the bodies of the old
-// one, or -1: no memory.
-static int begin_list(ode_fluids *f, dWorldID world)
-{
-    int bodies = 0, old = f->bodies, room = f->room[1];
+    const ode_set old = f->last;
+    f->last = f->now;
+    f->now = old;
+    f->now.size = sizeof(ode_fluid_body);
+    sprag_ode_set_clear(&f->now);
     for (dBodyID b = sprag_ode_newest_body(world); b; b = sprag_ode_older_body(b)) {
-        bodies++;
-    }
-    if (bodies > room) {
-        ode_fluid_body *more = realloc(f->body[1], 2 * (size_t)bodies * sizeof *more);
-        if (!more) {
-            f->bodies = 0;
-            return -1;
-        }
-        f->body[1] = more;
-        room = 2 * bodies;
-    }
-    ode_fluid_body *now = f->body[1];
-    f->body[1] = f->body[0];
-    f->room[1] = f->room[0];
-    f->body[0] = now;
-    f->room[0] = room;
-    f->bodies = bodies;
-    for (dBodyID b = sprag_ode_newest_body(world); b; b = sprag_ode_older_body(b)) {
-        *now = (ode_fluid_body){.id = b};
-        sprag_ode_read_accumulators(b, now++->force);
-    }
-    return old;
-}
-
-// ODE's lists keep their order: a body is the next of the last step's, but for those that are new
-// or have been destroyed. NULL: new.
-static const ode_fluid_body *find_last(const ode_fluids *f, int old, dBodyID id, int *next)
-{
-    for (int i = 0; i < old; i++) {
-        const ode_fluid_body *last = &f->body[1][(*next + i) % old];
-        if (last->id == id) {
-            *next = (*next + i + 1) % old;
-            return last;
+        ode_fluid_body *now =
+            sprag_ode_set_value(&f->now, sprag_ode_set_add(&f->now, (ode_key){{b}}));
+        if (now) {
+            *now = (ode_fluid_body){.id = b};
+            sprag_ode_read_accumulators(b, now->force);
         }
     }
-    return NULL;
 }
 
 // A program that has set the velocity means what it has set.
@@ -85,24 +51,19 @@ static void add_missing(const ode_fluid_body *now, const ode_fluid_body *last)
 
 void sprag_ode_fluids_begin_step(ode_fluids *f, dWorldID world, bool quick)
 {
-    const int old = begin_list(f, world);
+    begin_set(f, world);
     sprag_ode_begin_step(world, quick);
-    for (int i = 0, next = 0; i < f->bodies; i++) {
-        ode_fluid_body *now = &f->body[0][i];
+    for (int i = 0; i < f->now.count; i++) {
+        ode_fluid_body *now = sprag_ode_set_value(&f->now, i);
+        const ode_fluid_body *last =
+            sprag_ode_set_value(&f->last, sprag_ode_set_find(&f->last, f->now.key[i]));
         double with[6];
         sprag_ode_read_accumulators(now->id, with);
         for (int k = 0; k < 6; k++) {
             now->force[k] = with[k] - now->force[k];
         }
-        const ode_fluid_body *last = find_last(f, old, now->id, &next);
         if (last) {
             add_missing(now, last);
         }
     }
-}
-
-void sprag_ode_fluids_end_body(ode_fluid_body *body, double flown)
-{
-    body->flown = flown;
-    sprag_ode_read_velocity(body->id, body->velocity);
 }

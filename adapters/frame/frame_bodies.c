@@ -27,7 +27,7 @@ static void pull_body(step *s, int i, dBodyID id, int island, const dReal *gravi
     b->id = id;
     b->island = island;
     // Forces of fluids have a rule of their own (fluids.c).
-    b->held = dBodyGetNumJoints(id) > 0 || (a->input.fluids && a->input.fluids->bodies > 0);
+    b->held = dBodyGetNumJoints(id) > 0 || (a->input.fluids && a->input.fluids->now.count > 0);
     b->kicked = b->frozen = b->has_given[0] = b->has_given[1] = false;
     b->radius = 0;
     if (!sprag_ode_pull_mover(&b->start, id, gravity)) {
@@ -367,10 +367,12 @@ static bool any_calls_back(const step *s)
 static void end_fluids(const step *s)
 {
     ode_fluids *fluids = s->a->input.fluids;
-    for (int i = 0; fluids && i < fluids->bodies; i++) {
-        const body_state *b = step_body_of(s, fluids->body[0][i].id);
+    for (int i = 0; fluids && i < fluids->now.count; i++) {
+        ode_fluid_body *of = sprag_ode_set_value(&fluids->now, i);
+        const body_state *b = step_body_of(s, of->id);
         bool moved = b && !s->a->results.remaining[b->island];
-        sprag_ode_fluids_end_body(&fluids->body[0][i], moved ? b->mover->flown : 0);
+        of->flown = moved ? b->mover->flown : 0;
+        sprag_ode_read_velocity(of->id, of->velocity);
     }
 }
 

@@ -271,7 +271,7 @@ void begin_frame(world_state *w, stock called)
         return;
     }
     if (w->frame) {
-        w->frame->fluids.bodies = 0;
+        sprag_ode_set_clear(&w->frame->fluids.now);
     }
     sprag_ode_begin_step(w->id, quick);
 }

@@ -23,7 +23,8 @@ void frame_state_free(frame_state *state)
             sprag_scratch_free(&state->scratch[i]);
         }
         sprag_ode_set_free(&state->distant);
-        sprag_ode_fluids_free(&state->fluids);
+        sprag_ode_set_free(&state->fluids.now);
+        sprag_ode_set_free(&state->fluids.last);
         free(state->event);
         free(state->stock_rows);
         free(state);

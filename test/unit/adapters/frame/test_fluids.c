@@ -34,12 +34,23 @@ static dBodyID add_body(dWorldID world, int number)
     return create_body(world, 2, number, 0, 0);
 }
 
+static ode_fluid_body *body_at(const ode_fluids *fluids, int i)
+{
+    return sprag_ode_set_value(&fluids->now, i);
+}
+
+static void end_body(ode_fluid_body *of, double time)
+{
+    of->flown = time;
+    sprag_ode_read_velocity(of->id, of->velocity);
+}
+
 static void begin(ode_fluids *fluids, dWorldID world)
 {
     sprag_ode_fluids_begin_step(fluids, world, false);
-    for (int i = 0; i < fluids->bodies; i++) {
+    for (int i = 0; i < fluids->now.count; i++) {
         for (int k = 0; k < 6; k++) {
-            ck_assert_double_eq(fluids->body[0][i].force[k], 0);
+            ck_assert_double_eq(body_at(fluids, i)->force[k], 0);
         }
     }
 }
@@ -57,13 +68,13 @@ START_TEST(steps_begin_with_what_was_missed)
         body[i] = add_body(world, i);
     }
     begin(&fluids, world);
-    ck_assert_int_eq(fluids.bodies, BODIES);
+    ck_assert_int_eq(fluids.now.count, BODIES);
     for (int i = 0; i < BODIES; i++) {
-        ode_fluid_body *of = &fluids.body[0][i];
+        ode_fluid_body *of = body_at(&fluids, i);
         const int number = number_of(of->id);
         ck_assert_ptr_eq(of->id, body[number]);
         set_force(of, number);
-        sprag_ode_fluids_end_body(of, number == 3 ? 0 : flown);
+        end_body(of, number == 3 ? 0 : flown);
     }
     for (int i = BODIES; i < BODIES + 8; i++) { // more than there was room for
         body[i] = add_body(world, i);
@@ -71,7 +82,7 @@ START_TEST(steps_begin_with_what_was_missed)
     dBodyDestroy(body[1]);
     dBodyAddForce(body[2], 10, 0, 0); // of the program
     begin(&fluids, world);
-    ck_assert_int_eq(fluids.bodies, BODIES + 7);
+    ck_assert_int_eq(fluids.now.count, BODIES + 7);
     for (int i = 0; i < BODIES + 8; i++) {
         if (i != 1) {
             for (int k = 0; k < 3; k++) {
@@ -84,10 +95,10 @@ START_TEST(steps_begin_with_what_was_missed)
     }
     ck_assert_double_eq(dBodyGetForce(body[2])[0], 10);
 
-    for (int i = 0; i < fluids.bodies; i++) {
-        ode_fluid_body *of = &fluids.body[0][i];
+    for (int i = 0; i < fluids.now.count; i++) {
+        ode_fluid_body *of = body_at(&fluids, i);
         set_force(of, 0);
-        sprag_ode_fluids_end_body(of, flown);
+        end_body(of, flown);
         memcpy(of->velocity, none, sizeof none); // of bodies 0 and 2 it was not that
     }
     dBodySetKinematic(body[3]);
@@ -99,14 +110,15 @@ START_TEST(steps_begin_with_what_was_missed)
     ck_assert_double_eq_tol(dBodyGetLinearVel(body[0])[0], -speed_lost(0, 0, 2), 1e-12);
     ck_assert_double_eq_tol(dBodyGetLinearVel(body[2])[0], -speed_lost(2, 0, 2), 1e-12);
 
-    for (int i = 0; i < fluids.bodies; i++) {
-        set_force(&fluids.body[0][i], 0);
-        sprag_ode_fluids_end_body(&fluids.body[0][i], flown);
+    for (int i = 0; i < fluids.now.count; i++) {
+        set_force(body_at(&fluids, i), 0);
+        end_body(body_at(&fluids, i), flown);
     }
-    fluids.bodies = 0;
+    sprag_ode_set_clear(&fluids.now);
     begin(&fluids, world);
     ck_assert_double_eq_tol(dBodyGetLinearVel(body[4])[0], -speed_lost(0, 0, 2), 1e-12);
-    sprag_ode_fluids_free(&fluids);
+    sprag_ode_set_free(&fluids.now);
+    sprag_ode_set_free(&fluids.last);
     dWorldDestroy(world);
 }
 END_TEST
