@@ -243,7 +243,6 @@ void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
             set_compliance(s, &pair->surface, answer->joint);
             return;
         }
-        pair->surface.compliance = 0; // what yields would interpenetrate
         const int soft = dContactSoftCFM | dContactSoftERP | ODE_SURFACE_STIFFNESS;
         s->a->warnings.soft = mode & soft ? answer->joint : s->a->warnings.soft;
     }

@@ -33,7 +33,7 @@ static sprag_row_law turn_about(const double axis[3])
 }
 
 // Rows about one of two axes, of which each body has one: the other one is the marker of its angle.
-static void set_turns(sprag_row_law *law, const sprag_row *row, int rows, const double axis[2][3])
+static void set_turns(sprag_row_law *law, const sprag_row *row, int rows, dReal axis[2][4])
 {
     for (int k = 0; k < rows; k++) {
         const double *about = row[k].jacobian[0] + 3;
@@ -51,18 +51,15 @@ static bool set_cross(sprag_row_law *law, const sprag_row *row, int rows, int ca
         return false;
     }
     const double *d = row[3].jacobian[0] + 3;
-    double normal[3], own[2][3];
-    for (int side = 0; side < 2; side++) {
-        memcpy(own[side], axis[side], sizeof own[side]);
-    }
-    cross3(own[0], own[1], normal);
+    double normal[3];
+    cross3(axis[0], axis[1], normal);
     set_points(law, row, carrier);
     law[3] = (sprag_row_law){.kind = SPRAG_ROW_CROSS, .carrier = -1};
     for (int side = 0; side < 2; side++) {
         double sign = side == 0 && dot3(normal, d) < 0 ? -1 : 1;
-        add_scaled(law[3].vector[side], sign, own[side], 3);
+        add_scaled(law[3].vector[side], sign, axis[side], 3);
     }
-    set_turns(law + 4, row + 4, rows - 4, own);
+    set_turns(law + 4, row + 4, rows - 4, axis);
     return true;
 }
 

@@ -128,7 +128,6 @@ void advance_set_contact(const advance_run *run, const advance_point *point,
 {
     advance_place_contact(run, point, to);
     to->gap = fmax(point->gap, 0);
-    to->compliance = run->frame->pair[point->pair].surface.compliance;
     recall(run, point, to);
     to->bias = bias_of(run, point, to, p);
 }

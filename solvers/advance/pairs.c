@@ -434,9 +434,7 @@ void advance_certify(advance_run *run, double horizon, const bool *moved, advanc
 void advance_move_pairs(advance_run *run, double t)
 {
     for (int i = 0; i < run->frame->pairs; i++) {
-        advance_near *near = &run->near[i];
-        near->clear -= closing(run, i, t);
-        run->frame->pair[i].gap = fmax(near->clear, run->frame->pair[i].overlapped ? -INFINITY : 0);
+        run->near[i].clear -= closing(run, i, t);
     }
 }
 

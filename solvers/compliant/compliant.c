@@ -272,13 +272,11 @@ static void set_gaps(compliant_run *run)
         compliant_contact contact;
         sprag_pair *pair = compliant_pair(run, g);
         pair->memory->gap = run->guards.memory[g];
-        pair->gap = compliant_gap_bound(run, g);
-        if (pair->gap > touch) {
+        if (compliant_gap_bound(run, g) > touch) {
             continue;
         }
         compliant_find_points(run, run->state.x, g, compliant_is_rigid(run, g) ? touch : 0,
                               &contact);
-        pair->gap = contact.gap.distance;
         if (contact.gap.distance < (compliant_is_rigid(run, g) ? touch : 0)) {
             if (!compliant_flies(run, g)) {
                 pair->memory->compliant.end_points = contact.count;

@@ -41,9 +41,9 @@ typedef struct sprag_surface {
     double direction[3];    // first tangent, world axes; zero: any
     double bounce;          // restitution, 0 to 1
     double bounce_speed;    // m/s of approach, below which nothing bounces
-    double compliance;      // m/s per N, as sprag_contact's
     double velocity_normal; // m/s, of separation, that the contact drives to (ODE's motionN)
     // of compliant.h; stiffness and dissipation by the law of Hunt and Crossley:
+    double compliance;  // m/s per N, as sprag_contact's
     double stiffness;   // N/m, of a point; 0: given by erp and compliance
     double dissipation; // s/m
     double stiction;    // m/s, slip that counts as sticking; 0: as the options say
@@ -79,7 +79,7 @@ typedef struct sprag_point_memory {
 typedef struct sprag_pair_memory {
     sprag_gap_memory gap;
     double normal[3]; // unit, into shape 0, world axes: of the last gap; 0: none
-    int closed; // points in contact at the end of the last frame
+    int closed;       // points in contact at the end of the last frame
     bool slips;
     bool active;  // the last solve had a force between the bodies
     double reach; // m, gap up to which the pair was in contact
@@ -96,7 +96,6 @@ typedef struct sprag_pair {
     sprag_surface surface; // ACCEPTED
     bool wants_impulse;    // compliant.h sets the impulse only then
     // by the method, over the frame:
-    double gap;           // m, lower bound at the end
     bool overlapped;      // at the start of a sub-step: pushed out, not certified
     bool began_deep;      // at the start of the frame, counted in the statistics' overlaps
     double impulse[2][6]; // N s and N m s, on both bodies, each about its own centre
