@@ -55,7 +55,7 @@ static question triangle_at(const ode_mesh_collision *c, const double at[3])
         bounds[k] = q.at[k] - ODE_SAME_POINT;
         bounds[k + 3] = q.at[k] + ODE_SAME_POINT;
     }
-    (void)sprag_ode_triangles_in(&c->geom[c->side], bounds, INFINITY, NULL, ask, &q);
+    (void)sprag_ode_triangles_in(&c->geom[c->side], bounds, INFINITY, 0, NULL, ask, &q);
     return q;
 }
 
@@ -454,6 +454,12 @@ static bool ask_program(ode_mesh_collision *c, bool *heard)
     return true;
 }
 
+static bool list_near(ode_mesh_collision *c, ode_near_mode mode)
+{
+    return sprag_ode_triangles_near(&c->geom[c->side], &c->geom[!c->side], 2 * c->all->reach, mode,
+                                    c->all->scratch, &c->near[c->side]);
+}
+
 bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, int most, bool any)
 {
     ode_mesh_collision c = {.all = all, .geom = geom, .side = side};
@@ -462,17 +468,19 @@ bool sprag_ode_collide_mesh(ode_points *all, const ode_geom geom[2], int side, i
     if (geom[!side].shape.kind == SPRAG_SPHERE) {
         c.spot = own ? ODE_SPOT_ON_1 : ODE_SPOT_ON_0;
     }
+    ode_near *near = &c.near[side];
     bool heard;
-    if (!sprag_ode_triangles_near(&geom[side], &geom[!side], 2 * all->reach, ODE_NEAR_FLAT,
-                                  all->scratch, &c.near[side]) ||
-        !ask_program(&c, &heard)) {
+    if (!list_near(&c, ODE_NEAR_ONE) || !ask_program(&c, &heard)) {
         return false;
     }
-    if (c.near[side].count == 0 || (!heard && collide_plane(&c))) {
+    if (near->count == 0 || (!heard && collide_plane(&c))) {
         return true;
     }
-    for (int i = 0; i < c.near[side].count && !(any && all->count >= most); i++) {
-        sprag_ode_collide_triangle(&c, &c.near[side].triangle[i]);
+    if (near->triangle[0].number == ODE_PATCH && !list_near(&c, ODE_NEAR_EACH)) {
+        return false;
+    }
+    for (int i = 0; i < near->count && !(any && all->count >= most); i++) {
+        sprag_ode_collide_triangle(&c, &near->triangle[i]);
     }
     return true;
 }

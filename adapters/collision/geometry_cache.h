@@ -65,8 +65,8 @@ void sprag_ode_mesh_triangles(const ode_mesh *mesh, const double bounds[6], bool
 
 void sprag_ode_field_bounds(dGeomID id, double bounds[6]);
 // false: none is passed on, as there may be more than `most`.
-bool sprag_ode_field_triangles(dGeomID id, const double bounds[6], double most, ode_box_fn *skips,
-                               ode_triangle_fn *found, void *data);
+bool sprag_ode_field_triangles(dGeomID id, const double bounds[6], double most, double flat,
+                               ode_box_fn *skips, ode_triangle_fn *found, void *data);
 
 // ---- pair_memory.c
 

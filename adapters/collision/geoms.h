@@ -3,6 +3,7 @@
 #ifndef SPRAG_GEOMS_H
 #define SPRAG_GEOMS_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include <ode/ode.h>
@@ -68,9 +69,12 @@ bool sprag_ode_triangles(const ode_geom *mesh, const double bounds[6], double mo
 
 typedef bool ode_box_fn(const void *data, const double box[6]);
 
+enum { ODE_PATCH = INT_MAX }; // number of a triangle that takes the place of others
+
 // The same with bounds in the axes of the mesh, but for triangles in boxes that are skipped. skips:
-// NULL for none.
-bool sprag_ode_triangles_in(const ode_geom *mesh, const double bounds[6], double most,
+// NULL for none. flat: m, or 0. Where it is known at once that one plane fills the bounds, up to so
+// much, one triangle of it is the patch for all.
+bool sprag_ode_triangles_in(const ode_geom *mesh, const double bounds[6], double most, double flat,
                             ode_box_fn *skips, ode_triangle_fn *found, void *data);
 
 // Triangles of one geom, or pairs of triangles of two, that a collision call looks at: with more,

@@ -55,10 +55,10 @@ static bool is_box_apart(const search *s, const double at[3], const double half[
     const double far = s->reach + (box || cylinder ? 0 : shape->radius);
     double out[3];
     for (int k = 0; k < 3; k++) {
-        out[k] = fmax(0, fabs(at[k]) - half[k] - (box || k == 2 ? shape->half[k] : 0));
+        out[k] = sprag_larger(0, fabs(at[k]) - half[k] - (box || k == 2 ? shape->half[k] : 0));
     }
     const double across = sqrt(out[0] * out[0] + out[1] * out[1]);
-    const double beyond = fmax(0, across - (cylinder ? shape->radius : 0));
+    const double beyond = sprag_larger(0, across - (cylinder ? shape->radius : 0));
     return beyond * beyond + out[2] * out[2] > far * far;
 }
 
@@ -114,7 +114,7 @@ static void add(void *data, int number, const double corner[3][3])
 {
     search *s = data;
     ode_near *near = s->near;
-    if (s->mode != ODE_NEAR_FLAT && near->is_flat && near->count == ODE_MOST_TRIANGLES) {
+    if (s->mode == ODE_NEAR_MERGED && near->is_flat && near->count == ODE_MOST_TRIANGLES) {
         near->is_flat = false;
         keep_near(s);
     }
@@ -219,21 +219,29 @@ static void set_patch(const search *s, ode_triangle *patch)
     }
 }
 
-// One triangle takes the place of those that fill their plane where the shape may go.
-static void merge(const search *s)
+// Do the triangles fill their plane where the shape may go, of which that is the patch?
+static bool fill(const search *s, const ode_triangle *patch)
 {
-    ode_near *near = s->near;
-    ode_triangle patch;
+    const ode_near *near = s->near;
+    const double whole = area_within(patch->corner, s->bounds, near->normal);
     double sum = 0;
-    set_patch(s, &patch);
     for (int i = 0; i < near->count; i++) {
         sum += area_within(near->triangle[i].corner, s->bounds, near->normal);
     }
-    const double whole = area_within(patch.corner, s->bounds, near->normal);
-    if (whole > 0 && fabs(sum - whole) <= SPRAG_TRIANGLE_FILLS * whole) {
-        near->triangle[0] = patch;
-        near->count = 1;
+    return whole > 0 && fabs(sum - whole) <= SPRAG_TRIANGLE_FILLS * whole;
+}
+
+// One triangle takes the place of those that fill their plane.
+static void merge(search *s)
+{
+    ode_triangle patch;
+    set_patch(s, &patch);
+    if (s->near->triangle[0].number == ODE_PATCH || fill(s, &patch)) {
+        s->near->triangle[0] = patch;
+        s->near->count = 1;
     }
+    keep_near(s);
+    s->near->is_flat = false;
 }
 
 double sprag_ode_move_half(ode_geom *shape, const double way[3], const ode_motion *motion)
@@ -277,11 +285,11 @@ bool sprag_ode_triangles_near(const ode_geom *mesh, const ode_geom *shape, doubl
     for (int k = 0; k < 9; k++) {
         s.along[k] = fabs(s.pose.rotation[k]);
     }
-    const bool found = sprag_ode_triangles_in(mesh, s.bounds, ODE_MOST_TRIANGLES, skips, add, &s);
+    const double flat = mode == ODE_NEAR_ONE || mode == ODE_NEAR_MERGED ? ODE_SAME_POINT : 0;
+    const bool found =
+        sprag_ode_triangles_in(mesh, s.bounds, ODE_MOST_TRIANGLES, flat, skips, add, &s);
     if (mode == ODE_NEAR_MERGED && near->is_flat && near->count > 0) {
         merge(&s);
-        keep_near(&s);
-        near->is_flat = false;
     }
     return found && !s.full && !scratch->failed;
 }

@@ -2,15 +2,13 @@
 #ifndef SPRAG_MESH_NEAR_H
 #define SPRAG_MESH_NEAR_H
 
-#include <limits.h>
-
 #include "geom_pairs.h"
 #include "geoms.h"
 #include "scratch.h"
 
-// m: a point this near to a triangle, or to its plane, is on it. Greater: corners of small triangles
-// share what is apart, contacts are lost where triangles are not quite in one plane; smaller: edges
-// count as seen from the side by rounding.
+// m: a point this near to a triangle, or to its plane, is on it. Greater: corners of small
+// triangles share what is apart, contacts are lost where triangles are not quite in one plane;
+// smaller: edges count as seen from the side by rounding.
 #define ODE_SAME_POINT 1e-9
 
 typedef struct ode_triangle {
@@ -29,10 +27,9 @@ typedef struct ode_near { // in scratch
 typedef enum ode_near_mode {
     ODE_NEAR_EACH,
     ODE_NEAR_FLAT,   // as long as all that may be near are in one plane, all of these
+    ODE_NEAR_ONE,    // the same, or a patch alone for them, if that is known at once
     ODE_NEAR_MERGED, // one triangle for all, if they fill one plane where the shape may go
 } ode_near_mode;
-
-enum { ODE_PATCH = INT_MAX }; // number of a triangle that takes the place of others
 
 // Corners of a triangle after six cuts. A cut leaves one more of a convex polygon, but rounding may
 // make it cross a plane more often: then each corner that is left has two crossings beside it, and

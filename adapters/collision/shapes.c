@@ -173,11 +173,11 @@ void sprag_ode_pose_before(const ode_geom *of, double time, sprag_pose *before)
     sprag_carried_at(&carried, -time, before);
 }
 
-bool sprag_ode_triangles_in(const ode_geom *geom, const double local[6], double most,
+bool sprag_ode_triangles_in(const ode_geom *geom, const double local[6], double most, double flat,
                             ode_box_fn *skips, ode_triangle_fn *found, void *data)
 {
     if (dGeomGetClass(geom->geom) == dHeightfieldClass) {
-        return sprag_ode_field_triangles(geom->geom, local, most, skips, found, data);
+        return sprag_ode_field_triangles(geom->geom, local, most, flat, skips, found, data);
     }
     sprag_ode_mesh_triangles(geom->mesh, local, geom->turned, skips, found, data);
     return true;
@@ -197,5 +197,5 @@ bool sprag_ode_triangles(const ode_geom *geom, const double bounds[6], double mo
         local[k] -= rounding;
         local[k + 3] += rounding;
     }
-    return sprag_ode_triangles_in(geom, local, most, NULL, found, data);
+    return sprag_ode_triangles_in(geom, local, most, 0, NULL, found, data);
 }

@@ -134,9 +134,58 @@ START_TEST(all_triangles_within_reach_are_listed)
 }
 END_TEST
 
+static double bump; // m, of one sample in the middle
+
+static dReal slope(void *data, int x, int z)
+{
+    (void)data;
+    return 0.125 * x + 0.0625 * z + (x == CELLS / 2 && z == CELLS / 2 ? bump : 0);
+}
+
+// One triangle stands for a slope of a field, as far as the field goes, and none for one elsewhere.
+START_TEST(flat_fields_are_known_at_once)
+{
+    dHeightfieldDataID data = dGeomHeightfieldDataCreate();
+    dGeomHeightfieldDataBuildCallback(data, NULL, slope, CELLS, CELLS, CELLS + 1, CELLS + 1, 1, 0,
+                                      1, 0);
+    dGeomID field = dCreateHeightfield(NULL, data, 1), ball = dCreateSphere(NULL, 2.3);
+    static const struct {
+        double bump, x, y; // m, from the middle of the field
+        ode_near_mode mode;
+        bool one;
+        int least, most;
+    } cases[] = {
+        {0, 0, 1, ODE_NEAR_ONE, true, 1, 1},       {0, 0, 1, ODE_NEAR_MERGED, true, 1, 1},
+        {0, 0, 1, ODE_NEAR_FLAT, false, 20, 80},   {0, 0, 3, ODE_NEAR_ONE, true, 0, 0},
+        {1e-8, 0, 1, ODE_NEAR_ONE, false, 20, 80}, {0, 14, 1, ODE_NEAR_ONE, false, 10, 80}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double level = (0.125 + 0.0625) * CELLS / 2 + 0.125 * cases[i].x;
+        ode_geom geom[2];
+        ode_near near;
+        bump = cases[i].bump;
+        dGeomSetPosition(ball, cases[i].x, level + cases[i].y, 0);
+        ck_assert(sprag_ode_geom_of(geometry, field, &geom[0]));
+        ck_assert(sprag_ode_geom_of(geometry, ball, &geom[1]));
+        sprag_scratch_reset(&scratch);
+        ck_assert(
+            sprag_ode_triangles_near(&geom[0], &geom[1], 0.1, cases[i].mode, &scratch, &near));
+        ck_assert_msg(near.count >= cases[i].least && near.count <= cases[i].most, "case %zu: %d",
+                      i, near.count);
+        ck_assert_int_eq(cases[i].one && near.count > 0,
+                         near.count > 0 && near.triangle[0].number == ODE_PATCH);
+        const double down = 8 * near.normal[0] + near.normal[1];
+        ck_assert(near.count != 1 || fabs(down) < 1e-15);
+    }
+    dGeomDestroy(field);
+    dGeomDestroy(ball);
+    dGeomHeightfieldDataDestroy(data);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("mesh near");
-    ADD_TESTS_WITH(suite, "all", start, stop, {all_triangles_within_reach_are_listed, 2 * SHAPES});
+    ADD_TESTS_WITH(suite, "all", start, stop, {all_triangles_within_reach_are_listed, 2 * SHAPES},
+                   {flat_fields_are_known_at_once, 1});
     return run_suite(suite);
 }
