@@ -212,6 +212,12 @@ static inline bool advance_stays(const advance_run *run, int body)
     return body == SPRAG_STATIC || !(run->frame->body[body].mass > 0);
 }
 
+// The first of two bodies that forces move; if none, the first.
+static inline int advance_body_of(const advance_run *run, const int body[2])
+{
+    return body[body[1] != SPRAG_STATIC && advance_stays(run, body[0])];
+}
+
 // m/s or rad/s, at which bodies go towards a stop, by the rate J v of its row.
 static inline double advance_stop_approach(const sprag_row *stop, double rate)
 {

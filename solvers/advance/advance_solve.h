@@ -85,10 +85,6 @@ void advance_set_flight(advance_run *run, const advance_problem *p);
 // Sets the velocities behind the impacts at the start of the sub-step, and how long forces act.
 void advance_start_velocities(advance_run *run, advance_problem *p);
 
-// The moving body of a row by whose ratio and lag it acts; of those that the program moves the
-// ratio is 1.
-int advance_body_of_row(const advance_run *run, const sprag_row *row);
-
 // After the solve: makes the forces of rows those of their impulses over the time that they act.
 void advance_keep_middles(advance_run *run, const advance_problem *p);
 

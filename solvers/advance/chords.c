@@ -82,7 +82,7 @@ void advance_weigh_chords(advance_run *run, const advance_problem *p)
     for (int i = 0; i < run->rows.count; i++) {
         const sprag_row *row = &p->row[i];
         if (!row->drives) {
-            const int b = advance_body_of_row(run, row);
+            const int b = advance_body_of(run, row->body);
             advance_chords *of = &run->attempt.chords[run->assembly[b]];
             const double impulse = p->problem.step * p->solution.row_force[i];
             of->work += 0.5 * impulse * sprag_row_rate(row, p->body->velocity, sizeof *p->body);

@@ -23,17 +23,19 @@ static advance_cluster *cluster_of(const advance_run *run, int body)
     return &run->energy.cluster[sprag_leader_of(run->energy.leader, body)];
 }
 
-// Two bodies touch, or a joint connects them.
+// Two bodies touch, or a joint connects them. What no force moves connects nothing.
 static void connect(advance_run *run, const int body[2], bool driven)
 {
     for (int side = 0; side < 2; side++) {
+        const int other = body[!side];
         if (body[side] != SPRAG_STATIC) {
             advance_cluster *c = &run->energy.cluster[body[side]];
-            c->driven |= driven;
-            c->held |= advance_stays(run, body[!side]);
+            const bool holds = advance_stays(run, other);
+            c->driven |= driven || (holds && !advance_stands_still(run->frame, other));
+            c->held |= holds;
         }
     }
-    if (body[0] != SPRAG_STATIC && body[1] != SPRAG_STATIC) {
+    if (!advance_stays(run, body[0]) && !advance_stays(run, body[1])) {
         sprag_unite(run->energy.leader, body[0], body[1]);
     }
 }
@@ -47,10 +49,8 @@ void advance_set_clusters(advance_run *run)
 {
     const sprag_frame *frame = run->frame;
     for (int i = 0; i < frame->bodies; i++) {
-        const double *v = frame->body[i].velocity;
         run->energy.leader[i] = i;
-        run->energy.cluster[i] =
-            (advance_cluster){.driven = !(frame->body[i].mass > 0) && dot6(v, v) > 0};
+        run->energy.cluster[i] = (advance_cluster){.gain = 0};
     }
     for (int i = 0; i < run->points.count; i++) {
         connect_pair(run, run->points.point[i].pair);
@@ -86,14 +86,23 @@ static double work_of(const advance_run *run, int i, double t)
     return t * power;
 }
 
-static void add_body(advance_run *run, int i, const double v[6], double after, double before)
+// J, that a body adds to the gain of its cluster: where something does work, what the joints of its
+// assembly have won by chords.
+static double gain_of(const advance_run *run, int i, bool driven, double after)
+{
+    const advance_chords *chords = &run->attempt.chords[i];
+    return driven ? fmax(0, fmin(chords->work, chords->ahead)) : after - run->energy.before[i];
+}
+
+static void add_body(advance_run *run, int i)
 {
     const sprag_mover *mover = &run->frame->body[i];
     advance_cluster *c = cluster_of(run, i);
-    c->gain += after - before;
+    const double after = kinetic(run, i, mover->velocity);
+    c->gain += gain_of(run, i, c->driven, after);
     c->energy += after;
     c->mass += mover->mass;
-    add_scaled(c->momentum, mover->mass, v, 3);
+    add_scaled(c->momentum, mover->mass, mover->velocity, 3);
 }
 
 // J, of the motion of the centre of mass, which stays if nothing takes it.
@@ -122,7 +131,7 @@ static void take_gain(advance_run *run)
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *mover = &run->frame->body[i];
         const advance_cluster *c = cluster_of(run, i);
-        if (c->driven || !(c->gain > slight * c->energy) || !(mover->mass > 0)) {
+        if (!(c->gain > slight * c->energy) || !(mover->mass > 0)) {
             continue;
         }
         double centre[3] = {0, 0, 0}, most = c->energy - energy_of_centre(c);
@@ -135,42 +144,11 @@ static void take_gain(advance_run *run)
     }
 }
 
-// Makes clusters of assemblies, with what their joints win by chords. false: nothing.
-static bool set_assemblies(advance_run *run)
-{
-    bool any = false;
-    for (int i = 0; i < run->frame->bodies; i++) {
-        const advance_chords *chords = &run->attempt.chords[i];
-        run->energy.leader[i] = run->assembly[i];
-        run->energy.cluster[i] =
-            (advance_cluster){.gain = fmax(0, fmin(chords->work, chords->ahead))};
-        any |= run->energy.cluster[i].gain > 0;
-    }
-    for (int i = 0; i < run->rows.count && any; i++) {
-        const int *body = run->rows.row[i].body;
-        for (int side = 0; side < 2; side++) {
-            if (body[side] != SPRAG_STATIC && advance_stays(run, body[!side])) {
-                cluster_of(run, body[side])->held = true;
-            }
-        }
-    }
-    for (int i = 0; i < run->frame->bodies && any; i++) {
-        const sprag_mover *mover = &run->frame->body[i];
-        const double after = kinetic(run, i, mover->velocity);
-        add_body(run, i, mover->velocity, after, after);
-    }
-    return any;
-}
-
 void advance_limit_energy(advance_run *run)
 {
     for (int i = 0; i < run->frame->bodies; i++) {
-        const sprag_mover *mover = &run->frame->body[i];
-        sprag_mover_inertia(mover, run->inertia[i]);
-        add_body(run, i, mover->velocity, kinetic(run, i, mover->velocity), run->energy.before[i]);
+        sprag_mover_inertia(&run->frame->body[i], run->inertia[i]);
+        add_body(run, i);
     }
     take_gain(run);
-    if (run->rows.count > 0 && set_assemblies(run)) {
-        take_gain(run);
-    }
 }

@@ -213,7 +213,7 @@ static void set_least(impact *m)
         const sprag_row *row = &run->rows.row[i];
         double forced =
             advance_stop_approach(row, sprag_row_rate(row, *run->middles.kick, sizeof(double[6])));
-        const double lag = run->middles.lag[advance_body_of_row(run, row)];
+        const double lag = run->middles.lag[advance_body_of(run, row->body)];
         m->least[i] = advance_touching_speed + fmax(0, forced) * (1 + 2 * run->floor / lag);
     }
 }

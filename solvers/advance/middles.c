@@ -79,11 +79,6 @@ static bool set_lags(advance_run *run, double length)
     return any;
 }
 
-int advance_body_of_row(const advance_run *run, const sprag_row *row)
-{
-    return row->body[row->body[1] != SPRAG_STATIC && advance_stays(run, row->body[0])];
-}
-
 static void scale_forces(const advance_run *run, advance_problem *p)
 {
     for (int i = 0; i < run->frame->bodies; i++) {
@@ -95,7 +90,7 @@ static void scale_forces(const advance_run *run, advance_problem *p)
     }
     for (int i = 0; i < run->rows.count; i++) {
         sprag_row *row = &p->row[i];
-        const double ratio = run->middles.ratio[advance_body_of_row(run, row)];
+        const double ratio = run->middles.ratio[advance_body_of(run, row->body)];
         row->lo *= ratio;
         row->hi *= ratio;
         row->compliance /= ratio;
@@ -238,6 +233,6 @@ void advance_keep_middles(advance_run *run, const advance_problem *p)
         }
     }
     for (int i = 0; i < run->rows.count; i++) {
-        run->rows.force[i] /= run->middles.ratio[advance_body_of_row(run, &run->rows.row[i])];
+        run->rows.force[i] /= run->middles.ratio[advance_body_of(run, run->rows.row[i].body)];
     }
 }

@@ -38,7 +38,7 @@ void advance_keep_rates(const advance_run *run, const bool *wanted, advance_prob
         advance_remove_friction(contact);
     }
     for (int i = 0; i < run->rows.count; i++) {
-        if (wanted && !wanted[run->rows.row[i].body[0]]) {
+        if (wanted && !wanted[advance_body_of(run, run->rows.row[i].body)]) {
             continue;
         }
         sprag_row *row = &r->row[r->problem.rows++];
@@ -245,7 +245,7 @@ bool advance_find_short(advance_run *run, bool *shorts)
     for (int i = 0; i < run->points.count; i++) {
         const advance_point *point = &run->points.point[i];
         if (rate_of(run, point) < rates_of(run, point).least) {
-            const int body = run->near[point->pair].body[0];
+            const int body = advance_body_of(run, run->near[point->pair].body);
             shorts[sprag_leader_of(run->energy.leader, body)] = any = true;
         }
     }
@@ -283,7 +283,7 @@ void advance_project(advance_run *run, int sweeps, bool *moved)
     const int given = r.problem.contacts;
     for (int i = 0; i < run->points.count; i++) {
         const advance_point *point = &run->points.point[i];
-        if (moved[run->near[point->pair].body[0]]) {
+        if (moved[advance_body_of(run, run->near[point->pair].body)]) {
             add_rate(run, point, rates_of(run, point).target, &r)->guess[0] = point->restraint;
         }
     }
@@ -291,7 +291,7 @@ void advance_project(advance_run *run, int sweeps, bool *moved)
     const bool solved = solve_changes(run, &r, sweeps, farthest);
     for (int i = 0, at = given; i < run->points.count && solved; i++) {
         advance_point *point = &run->points.point[i];
-        if (moved[run->near[point->pair].body[0]]) {
+        if (moved[advance_body_of(run, run->near[point->pair].body)]) {
             point->restraint = r.solution.contact_force[at++][0];
         }
     }
