@@ -108,26 +108,16 @@ static int substeps_of(const advance_run *run)
                                          : aim;
 }
 
-// s, of a sub-step: of pairs with triangles so many may meet as the square of the way that bodies
-// go.
-static double affordable_length(const advance_run *run)
-{
-    const double most = fmax(run->work_left, 0.1 * run->work_given) / ADVANCE_PAIR_WORK;
-    return run->settling ? run->left : run->left * fmin(1, sqrt(most / fmax(1, run->frame->pairs)));
-}
-
 static void run_frame(advance_run *run)
 {
     int most = substeps_of(run);
     for (int i = 0; run->left > 0 && run->result == SPRAG_OK;) {
         bool asked = run->options->substeps > 0 && run->work_left > advance_reserved_work(run);
         most = advance_event_work_is_spent(run) && !asked && most > i ? i + 1 : most;
-        const double affordable = affordable_length(run);
-        double even = fmin(affordable, i < most ? run->left / (most - i) : run->left);
+        double even = i < most ? run->left / (most - i) : run->left;
         run->floor = fmax(run->options->shortest * run->frame->step, advance_whole_share * even);
         long limited = run->stats->limited;
-        double longest = advance_is_coarse(run) ? even : affordable;
-        advance_plan(run, longest, i >= most);
+        advance_plan(run, advance_is_coarse(run) ? even : run->left, i >= most);
         if (run->result == SPRAG_OK) {
             advance_move(run);
         }

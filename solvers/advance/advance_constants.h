@@ -37,11 +37,6 @@ static const double ADVANCE_CERTIFICATE_WORK = 10, ADVANCE_EXPANSION_WORK = 12;
 // thousand triangles that joints swing take 0.2 s.
 static const double ADVANCE_POLYTOPE_WORK = 20;
 
-// Work of a sub-step for each pair that may meet in it, on the same scale: where less is left, it
-// is shorter. Larger: fast bodies on fine meshes take more sub-steps; smaller: they stand still, as
-// the work ends before all pairs have certificates.
-static const double ADVANCE_PAIR_WORK = 250;
-
 // Share of the sub-steps aimed at: a shorter one is not planned.
 static const double advance_whole_share = 0.999;
 

@@ -33,22 +33,6 @@ static bool is_unbounded(const advance_run *run, int pair)
     return advance_is_unbounded(&run->frame->pair[pair].surface.slide);
 }
 
-// Which pair a point has friction with: the first one of its mesh that has a point on the same
-// plane. A body presses on three corners as well as on four, and triangles under the others are no
-// less its ground.
-static advance_near *ground_of(const advance_run *run, int i)
-{
-    const advance_point *all = run->points.point, *point = &all[i];
-    const int mesh = run->near[point->pair].mesh[0];
-    int k = 0;
-    while (k < i && all[k].pair != point->pair &&
-           (run->near[all[k].pair].mesh[0] != mesh ||
-            dot3(all[k].normal, point->normal) < 1 - advance_same_normal)) {
-        k++;
-    }
-    return &run->near[all[k].pair];
-}
-
 // Sums the forces of each such pair, or those that are expected.
 static void add_forces(advance_run *run, const advance_problem *p, bool expected)
 {
@@ -62,7 +46,7 @@ static void add_forces(advance_run *run, const advance_problem *p, bool expected
         if (!is_unbounded(run, run->points.point[i].pair)) {
             continue;
         }
-        advance_near *near = ground_of(run, i);
+        advance_near *near = &run->near[run->points.point[i].pair];
         if (force[0] > advance_rounding_force(p, &p->contact[c])) {
             near->normal_force += force[0];
         }
@@ -76,7 +60,7 @@ static void set_friction(const advance_run *run, const advance_problem *p)
     for (int i = 0; i < run->points.count; i++) {
         const int pair = run->points.point[i].pair;
         sprag_contact *contact = &p->contact[run->frame->contacts + i];
-        if (is_unbounded(run, pair) && ground_of(run, i)->rubs) {
+        if (is_unbounded(run, pair) && run->near[pair].rubs) {
             sprag_pair_set_friction(&run->frame->pair[pair], contact);
             sprag_contact_slide_on_chords(contact, p->body, p->problem.step);
         } else if (is_unbounded(run, pair)) {
