@@ -131,17 +131,22 @@ static bool face_between(const advance_run *run, int pair, double normal[3], dou
     const advance_near *near = &run->near[pair];
     const double lowest = least_face_gap(run, near);
     double least = approach_along(near, near->gap.normal);
-    double local[3], n[3];
+    double local[3], towards[3], n[3];
     bool found = false;
     least -= advance_face_margin * fabs(least);
     for (int side = 0; side < 2; side++) {
         const sprag_shape *shape = near->shape[side];
+        const double *R = near->pose[side]->rotation, sign = side ? 1 : -1;
+        mul33_transposed(R, near->gap.normal, towards);
         for (int i = 0; shape->kind != SPRAG_CYLINDER && i < ADVANCE_MOST_FACES &&
                         sprag_shape_face(shape, i, local);
              i++) {
-            mul33(near->pose[side]->rotation, local, n);
-            scale3(side ? 1 : -1, n, n);
-            if (dot3(n, near->gap.normal) <= 0 || !(approach_along(near, n) < least)) {
+            if (!(sign * dot3(local, towards) * near->gap.distance > lowest)) { // the gap, at most
+                continue;
+            }
+            mul33(R, local, n);
+            scale3(sign, n, n);
+            if (!(approach_along(near, n) < least)) {
                 continue;
             }
             double apart = sprag_gap_along(near->shape, near->pose, n);
@@ -255,10 +260,12 @@ static void scan_pair(advance_run *run, int pair, double reach)
     double normal[3];
     const double gained = run->acceleration * run->floor; // m/s, in the shortest sub-step
     const double closes = fmax(touching, closing(run, pair, run->floor) + gained * run->floor);
-    const double apart = sprag_gap_along(near->shape, near->pose, near->gap.normal);
-    if (apart > closes + band && !near->memory->closed) { // along the last normal
-        near->clear = fmax(near->clear, apart);
-        return;
+    if (!near->memory->closed) {
+        const double apart = sprag_gap_along(near->shape, near->pose, near->gap.normal); // the last
+        if (apart > closes + band) {
+            near->clear = fmax(near->clear, apart);
+            return;
+        }
     }
     if (find_gap(run, pair, most, advance_manifold_margin * (closes + band), &manifold) ==
         SPRAG_BAD_PROBLEM) {

@@ -9,14 +9,13 @@
 #include "linalg.h"
 #include "vectors6.h"
 
-static bool finite_all(const double *x, int n)
+static inline bool finite_all(const double *x, int n)
 {
-    for (int i = 0; i < n; i++) {
-        if (!isfinite(x[i])) {
-            return false;
-        }
+    sprag_two sum = {n % 2 ? 0 * x[n - 1] : 0, 0}; // 0, or not a number
+    for (int i = 0; i + 1 < n; i += 2) {
+        sum += 0 * *(const sprag_two *)(x + i);
     }
-    return true;
+    return sum[0] + sum[1] == 0;
 }
 
 static bool is_size(double x)

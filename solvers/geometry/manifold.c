@@ -465,7 +465,7 @@ static void on_plane(const sprag_core *plane, const face *f, int side, const dou
     int near[SPRAG_FACE_CORNERS], kept[SPRAG_MANIFOLD_MAX], count = 0;
     corners_of(f, point);
     memset(c, 0, (size_t)f->count * sizeof *c);
-    if (f->count > 2) {
+    if (f->count > SPRAG_MANIFOLD_MAX) { // for thin_out
         reference_corners(f, c);
     }
     for (int i = 0; i < f->count; i++) {
@@ -493,9 +493,8 @@ void sprag_manifold_clip(const sprag_core core[2], const double normal[3], doubl
     const double against[3] = {-normal[0], -normal[1], -normal[2]};
     face f[2];
     m->count = 0;
-    face_towards(&core[0], against, &f[0]);
-    face_towards(&core[1], normal, &f[1]);
     for (int side = 0; side < 2; side++) {
+        face_towards(&core[side], side ? normal : against, &f[side]);
         if (core[!side].shape->kind == SPRAG_PLANE) {
             on_plane(&core[!side], &f[side], !side, normal, most, m);
             return;
