@@ -116,8 +116,10 @@ void sprag_ode_touching_first(ode_points *all, int most)
                 at++;
             }
         }
-        memmove(&all->point[at + 1], &all->point[at], (size_t)(kept - at) * sizeof point);
-        all->point[at] = point;
+        if (at < i) {
+            memmove(&all->point[at + 1], &all->point[at], (size_t)(kept - at) * sizeof point);
+            all->point[at] = point;
+        }
         kept++;
     }
     all->count = touching > most ? touching : kept < most ? kept : most;

@@ -12,9 +12,10 @@
 // One way in which a call asks about a geom.
 typedef struct member {
     int collision; // index of the call
-    long part;     // dSpaceCollide2: side 0 or 1; dSpaceCollide: place of the space's geom
-    unsigned long category, collide; // bits of the geom that the call's space holds: the geom
-                                     // itself or a space around it
+    int part;      // dSpaceCollide2: side 0 or 1; dSpaceCollide: index of the space's geom
+    dGeomID child; // that the call's space holds: the geom itself or a space around it
+    long place;    // side, or place of the space's geom; -1: no pair has asked for it yet
+    unsigned long category, collide; // bits of the child
     int next;                        // of the same item, -1: last
 } member;
 
@@ -131,7 +132,8 @@ static void add_members(finder *f, dGeomID id, const member *as)
         sprag_scratch_widen(f->scratch, f->member, f->members, &f->member_room, 16, sizeof *all);
     if (of && all) {
         f->member = all;
-        all[f->members] = (member){as->collision, as->part, as->category, as->collide, of->members};
+        all[f->members] = *as;
+        all[f->members].next = of->members;
         of->members = f->members++;
     }
 }
@@ -149,9 +151,9 @@ static void add_side(finder *f, dGeomID id, int collision, int side)
     for (int i = 0, count = geoms_in(id); i < count; i++) {
         dGeomID child = is_space ? sprag_ode_geom_in((dSpaceID)id, i) : id;
         if (child) {
-            const long part = side < 0 ? sprag_ode_place_in((dSpaceID)id, i, child) : side;
-            const member as = {collision, part, dGeomGetCategoryBits(child),
-                               dGeomGetCollideBits(child), -1};
+            const member as = {collision, side < 0 ? i : side,         child,
+                               side,      dGeomGetCategoryBits(child), dGeomGetCollideBits(child),
+                               -1};
             add_members(f, child, &as);
         }
     }
@@ -180,17 +182,24 @@ static void flatten(finder *f, int count)
 
 // ---- ODE's rules
 
+static long place_of(const finder *f, member *m)
+{
+    dSpaceID space = (dSpaceID)f->calls[m->collision].a;
+    m->place = m->place < 0 ? sprag_ode_place_in(space, m->part, m->child) : m->place;
+    return m->place;
+}
+
 // Does a call ask about two items? The last one that does is taken, as members are linked the last
 // one first.
 static bool are_asked(finder *f, const item *a, const item *b)
 {
     for (int i = a->members; i >= 0; i = f->member[i].next) {
         for (int j = b->members; j >= 0; j = f->member[j].next) {
-            const member *m = &f->member[i], *n = &f->member[j];
+            member *m = &f->member[i], *n = &f->member[j];
             if (m->collision == n->collision && m->part != n->part &&
                 sprag_ode_bits_match(m->category, m->collide, n->category, n->collide)) {
                 f->call = m->collision;
-                f->first = m->part > n->part;
+                f->first = place_of(f, m) > place_of(f, n);
                 return true;
             }
         }

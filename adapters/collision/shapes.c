@@ -24,6 +24,13 @@ void sprag_ode_set_plane(const double normal[3], double rotation[9])
     }
 }
 
+// true: there was memory.
+static bool set_kind(ode_geom *geom, bool has_size)
+{
+    geom->kind = has_size ? ODE_GEOM_SHAPE : ODE_GEOM_NONE;
+    return true;
+}
+
 // Sets the shape and the kind. false: no memory.
 static bool set_shape(ode_geometry *g, dGeomID id, ode_geom *geom)
 {
@@ -31,31 +38,30 @@ static bool set_shape(ode_geometry *g, dGeomID id, ode_geom *geom)
     dVector4 plane;
     dVector3 sides;
     dReal length;
-    geom->kind = sprag_ode_has_size(id) ? ODE_GEOM_SHAPE : ODE_GEOM_NONE;
     switch (dGeomGetClass(id)) {
     case dSphereClass:
         *s = (sprag_shape){.kind = SPRAG_SPHERE, .radius = dGeomSphereGetRadius(id)};
-        return true;
+        return set_kind(geom, s->radius > 0);
     case dBoxClass:
         dGeomBoxGetLengths(id, sides);
         *s = (sprag_shape){.kind = SPRAG_BOX, .half = {sides[0] / 2, sides[1] / 2, sides[2] / 2}};
-        return true;
+        return set_kind(geom, s->half[0] > 0 && s->half[1] > 0 && s->half[2] > 0);
     case dCapsuleClass:
         s->kind = SPRAG_CAPSULE;
         dGeomCapsuleGetParams(id, &s->radius, &length);
         s->half[2] = length / 2;
-        return true;
+        return set_kind(geom, s->radius > 0); // without a length it is a ball
     case dCylinderClass:
         s->kind = SPRAG_CYLINDER;
         dGeomCylinderGetParams(id, &s->radius, &length);
         s->half[2] = length / 2;
-        return true;
+        return set_kind(geom, s->radius > 0 && s->half[2] > 0);
     case dPlaneClass:
         *s = (sprag_shape){.kind = SPRAG_PLANE};
         dGeomPlaneGetParams(id, plane);
         sprag_ode_set_plane(plane, geom->pose.rotation);
         scale3(plane[3], plane, geom->pose.position);
-        return true;
+        return set_kind(geom, true);
     case dConvexClass:
         *s = (sprag_shape){.kind = SPRAG_POLYTOPE};
         if (!sprag_ode_convex(id) || sprag_ode_convex(id)->point_count == 0) {
