@@ -62,9 +62,10 @@ static void remember_rows(const group *g)
 {
     for (int j = 0; j < g->joints; j++) {
         const known_forces *known = &g->known[j];
+        const double lag = lag_of(g, g->joint[j]);
         for (int row = 0; row < known->rows; row++) {
             sprag_ode_warm_start_store_row(g->s->a->input.warm_start, g->joint[j], row,
-                                           known->force[row], lag_of(g, g->joint[j]));
+                                           known->force[row], lag);
         }
     }
 }

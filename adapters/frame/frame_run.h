@@ -63,6 +63,7 @@ typedef struct step { // in the scratch of the step
     // by pairs.c:
     ode_set answers; // a pair_answer by two geoms, in either order; callbacks.c adds to them
     ode_pairs pairs;
+    int *answer_of;  // joints: index of the answer for a contact's geoms; -1: none
     int *leader;     // islands: the first of their groups, by union
     int *pair_group; // pairs: the leading island of their group, -1: none
     int *collider;   // sides of pairs: place in the frame of the group that had them last
@@ -172,8 +173,6 @@ static inline pair_answer *step_answer_for(const step *s, const ode_pair *pair)
 
 // The answer for two geoms that have one, or else a new one, all zero; NULL: no memory.
 pair_answer *step_add_answer(step *s, dGeomID a, dGeomID b);
-
-bool step_joins_geoms(const dContactGeom *contact);
 
 bool step_pull_answers(step *s); // contact joints of the program; false: no memory
 

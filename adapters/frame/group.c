@@ -143,15 +143,13 @@ static bool is_out_of_reach(const step *s, dJointID joint, const dContactGeom *c
     return (first == of_a && second == of_b) || (first == of_b && second == of_a);
 }
 
-static bool is_given(const step *s, dJointID joint)
+// j: number of a contact joint.
+static bool is_given(const step *s, int j)
 {
-    const dContactGeom *contact = sprag_ode_contact_geom(joint);
-    const pair_answer *answer =
-        step_joins_geoms(contact) ? step_answer_of(s, contact->g1, contact->g2) : NULL;
-    if (answer && !answer->paired && is_out_of_reach(s, joint, contact)) {
-        return false;
-    }
-    return !answer || !answer->paired;
+    dJointID joint = s->a->input.islands->joints[j];
+    const pair_answer *answer = sprag_ode_set_value(&s->answers, s->answer_of[j]);
+    return !answer ||
+           (!answer->paired && !is_out_of_reach(s, joint, sprag_ode_contact_geom(joint)));
 }
 
 static void add_given(group *g, dJointID joint)
@@ -227,7 +225,7 @@ static void set_joints(group *g, const members *m)
             if (sprag_ode_has_limit(joint)) {
                 g->limited[g->limits++].joint = joint;
             }
-        } else if (is_given(s, joint)) {
+        } else if (is_given(s, of[i])) {
             add_given(g, joint);
         }
     }

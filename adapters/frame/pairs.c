@@ -9,11 +9,6 @@
 #include "linalg.h"
 #include "mover.h"
 
-bool step_joins_geoms(const dContactGeom *contact)
-{
-    return contact->g1 && contact->g2;
-}
-
 static bool are_same_friction(const sprag_friction *a, const sprag_friction *b)
 {
     bool same = true;
@@ -60,13 +55,15 @@ bool step_pull_answers(step *s)
     const dContactGeom *last = NULL; // contacts of two geoms follow one another
     pair_answer *answer = NULL;
     s->answers = (ode_set){.scratch = s->scratch, .size = sizeof(pair_answer)};
-    for (int j = 0; j < s->joints; j++) {
+    s->answer_of = SPRAG_TAKE_RAW(s->scratch, s->joints, int);
+    for (int j = 0; j < s->joints && s->answer_of; j++) {
         dJointID joint = islands->joints[j];
+        s->answer_of[j] = -1;
         if (dJointGetType(joint) != dJointTypeContact) {
             continue;
         }
         const dContactGeom *contact = sprag_ode_contact_geom(joint);
-        if (!step_joins_geoms(contact)) {
+        if (!contact->g1 || !contact->g2) {
             continue;
         }
         if (!last || contact->g1 != last->g1 || contact->g2 != last->g2) {
@@ -76,6 +73,7 @@ bool step_pull_answers(step *s)
             return false;
         }
         last = contact;
+        s->answer_of[j] = (int)(answer - (pair_answer *)s->answers.value);
         if (!answer->joint) {
             answer->joint = joint;
             answer->paired = false;
@@ -84,7 +82,7 @@ bool step_pull_answers(step *s)
             s->a->warnings.other_surface = joint;
         }
     }
-    return true;
+    return s->answer_of || s->joints == 0;
 }
 
 static bool motion_of(void *data, dBodyID body, ode_motion *motion)
