@@ -123,6 +123,11 @@ enum { SPRAG_GAP_GJK_WORK = 4 };
 // Cosine between the normal and a cylinder's axis from which on its cap, not its side, touches.
 #define SPRAG_GAP_CAP 0.9
 
+// ---- triangle_gap.c
+
+// Newton steps along an edge. Fewer: more pairs need a search.
+enum { SPRAG_RIM_STEPS = 32 };
+
 // ---- manifold.c
 
 // Corners of a face that are used (others are skipped evenly); points that stand for a rim. More:

@@ -1,8 +1,10 @@
 // Closed forms of the distance of a triangle from a capsule, cylinder, box or polytope, for the
 // pairs in which a bound shows that no other normal is better: the front or the back of the
-// triangle, the face of a box, the cap or the side of a cylinder. What is left, edges that cross
-// mostly, needs a search.
+// triangle, the face of a box, the cap or the side of a cylinder; and for the rim of a cylinder
+// that is apart. What is left, edges that cross mostly, needs a search.
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "core_gap.h"
 #include "linalg.h"
@@ -239,6 +241,138 @@ static bool try_axis(const triangle *t, const sprag_core *core, int side, double
     return a->beyond || radius == 0 || (inside > 0 && inside >= depth);
 }
 
+// ---- the rim of a cylinder
+
+typedef struct edge_point { // of an edge of the triangle, in the axes of a cylinder
+    double at[3], along[3]; // m, and the edge
+    bool within;            // it is not an end
+    double out[2];          // m, above the caps, and off the side
+    double slope, bend;     // m^2, of half the square of the distance, along the edge
+} edge_point;
+
+// m^2, square of the distance: of equal ones, to rounding, that from a cap or a side is least.
+static double square_of(const edge_point *p)
+{
+    const double square = p->out[0] * p->out[0] + p->out[1] * p->out[1];
+    return p->out[0] > 0 && p->out[1] > 0 ? square * (1 + 8 * DBL_EPSILON) : square;
+}
+
+static void go_to(const sprag_shape *cylinder, const double from[3], double share, edge_point *p)
+{
+    const double *along = p->along;
+    for (int k = 0; k < 3; k++) {
+        p->at[k] = from[k] + share * along[k];
+    }
+    const double off = sqrt(p->at[0] * p->at[0] + p->at[1] * p->at[1]);
+    p->within = share > 0 && share < 1;
+    p->out[0] = sprag_larger(fabs(p->at[2]) - cylinder->half[2], 0);
+    p->out[1] = sprag_larger(off - cylinder->radius, 0);
+    p->slope = p->bend = 0;
+    if (p->out[0] > 0) {
+        p->slope = copysign(p->out[0], p->at[2]) * along[2];
+        p->bend = along[2] * along[2];
+    }
+    if (p->out[1] > 0) {
+        const double rate = (p->at[0] * along[0] + p->at[1] * along[1]) / off,
+                     across = along[0] * along[0] + along[1] * along[1] - rate * rate;
+        p->slope += p->out[1] * rate;
+        p->bend += rate * rate + p->out[1] * across / off;
+    }
+}
+
+// The point of an edge that is nearest to a cylinder, by Newton's method between bounds: the square
+// of the distance from a convex body is convex.
+static void find_nearest(const sprag_shape *cylinder, const double from[3], edge_point *p)
+{
+    double low = 0, high = 1, share = 0, first;
+    go_to(cylinder, from, 0, p);
+    if (p->slope >= 0) {
+        return;
+    }
+    first = p->slope;
+    go_to(cylinder, from, 1, p);
+    if (p->slope <= 0) {
+        return;
+    }
+    double next = first / (first - p->slope);
+    for (int i = 0; i < SPRAG_RIM_STEPS && fabs(next - share) > DBL_EPSILON; i++) {
+        share = next;
+        go_to(cylinder, from, share, p);
+        *(p->slope < 0 ? &low : &high) = share;
+        next = share - p->slope / p->bend;
+        next = next >= low && next <= high ? next : (low + high) / 2;
+    }
+}
+
+// The point of a cylinder that is nearest to that of an edge, which is so far (m) away, and the
+// normal from there to it. On a rim that is at right angles to rim and edge, which is more exact
+// than between the points where these nearly touch.
+static void set_rim_point(const sprag_shape *cylinder, const edge_point *p, double far,
+                          double on[3], double into[3])
+{
+    const double rim[3] = {-p->at[1], p->at[0], 0}, off = norm3(rim), *half = cylinder->half;
+    double across[3];
+    on[2] = clamp(p->at[2], -half[2], half[2]);
+    for (int k = 0; k < 2; k++) {
+        on[k] = p->at[k] * (p->out[1] > 0 ? cylinder->radius / off : 1);
+        into[k] = p->out[0] > 0 ? on[k] - p->at[k] : -p->at[k];
+    }
+    into[2] = on[2] - p->at[2];
+    cross3(p->along, rim, across);
+    if (p->within && p->out[0] > 0 && p->out[1] > 0 &&
+        norm3(across) * norm3(p->at) > off * norm3(p->along) * far) {
+        scale3(dot3(across, into) < 0 ? -1 : 1, across, into);
+    }
+    normalise3(into);
+}
+
+// A cylinder that is apart: as no face of either is between the two, the nearest point of the
+// triangle is on an edge.
+static bool try_rim(const triangle *t, const sprag_core *core, int side, double reach,
+                    sprag_core_gap *a)
+{
+    const sprag_shape *shape = core->shape;
+    const double shallow = SPRAG_GAP_SHALLOW * a->size;
+    double local[3][3], on[3], n[3], into[3], from[3], highest = -INFINITY, least = INFINITY;
+    edge_point best = {.within = false};
+    for (int i = 0; i < 3; i++) {
+        subtract3(t->corner[i], core->at, from);
+        mul33_transposed(core->rotation, from, local[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        edge_point p;
+        subtract3(local[(i + 1) % 3], local[i], p.along);
+        find_nearest(shape, local[i], &p);
+        if (square_of(&p) < least) {
+            least = square_of(&p);
+            best = p;
+        }
+        if (!(least > shallow * shallow)) {
+            return false; // its direction is rounding
+        }
+    }
+    const double far = sqrt(least);
+    if (far <= reach && far > shape->radius + shape->half[2]) {
+        return false; // a face between them cannot be told from its rim
+    }
+    set_rim_point(shape, &best, far, on, n);
+    for (int i = 0; i < 3; i++) {
+        highest = sprag_larger(highest, dot3(n, local[i]));
+    }
+    const double lowest = -shape->half[2] * fabs(n[2]) - shape->radius * hypot(n[0], n[1]);
+    if (!(far - (lowest - highest) <= SPRAG_GAP_EXACT * a->size)) {
+        return false;
+    }
+    mul33(core->rotation, n, into);
+    set_gap(far, into, side, a);
+    a->beyond = far > reach;
+    mul33(core->rotation, on, a->point[side]);
+    mul33(core->rotation, best.at, a->point[!side]);
+    add_scaled(a->point[side], 1, core->at, 3);
+    add_scaled(a->point[!side], 1, core->at, 3);
+    return true;
+}
+
 bool sprag_core_gap_triangle(const sprag_core core[2], double reach, sprag_core_gap *a)
 {
     int side = -1; // of the shape
@@ -262,5 +396,6 @@ bool sprag_core_gap_triangle(const sprag_core core[2], double reach, sprag_core_
     const bool faced = kind == SPRAG_BOX || kind == SPRAG_CYLINDER;
     return try_side(&t, t.front, one, side, reach, a) || try_side(&t, back, one, side, reach, a) ||
            (faced && try_face(&t, one, side, reach, a)) ||
-           (round && try_axis(&t, one, side, reach, a));
+           (round && try_axis(&t, one, side, reach, a)) ||
+           (kind == SPRAG_CYLINDER && try_rim(&t, one, side, reach, a));
 }
