@@ -27,25 +27,27 @@ static inline void subtract_apply(double *restrict y, const double *restrict A,
                                   const double *restrict x)
 {
     for (int i = 0; i < 6; i++) {
-        double s = y[i];
-        for (int j = 0; j < 6; j++) {
-            s -= A[6 * i + j] * x[j];
-        }
-        y[i] = s;
+        y[i] -= product6(A + 6 * i, x);
     }
 }
 
-// y -= A' x
+// y -= A' x, in two sums: one alone waits for itself.
 static inline void subtract_apply_transposed(double *restrict y, const double *restrict A,
                                              const double *restrict x)
 {
-    vector6 left, sum = {{0}, {0}};
+    vector6 left, sum[2];
     load6(&left, y);
-    for (int i = 0; i < 6; i++) {
-        add6(&sum, x[i], A + 6 * i);
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; half++) {
+        const double *rows = A + 18 * half, *by = x + 3 * half;
+        load6(&sum[half], rows);
+        sum[half].a *= by[0];
+        sum[half].b *= by[0];
+        add6(&sum[half], by[1], rows + 6);
+        add6(&sum[half], by[2], rows + 12);
     }
-    left.a -= sum.a;
-    left.b -= sum.b;
+    left.a -= sum[0].a + sum[1].a;
+    left.b -= sum[0].b + sum[1].b;
     store6(y, &left);
 }
 
@@ -67,17 +69,17 @@ static inline __attribute__((always_inline)) bool cholesky(double *A)
         A[7 * k] = sqrt(inverse);
 #pragma GCC unroll 6
         for (int i = k + 1; i < 6; i++) {
-            double l = lane6(&row[k], i) * inverse;
-            A[6 * i + k] = l;
-            row[i].a -= l * row[k].a;
-            row[i].b -= l * row[k].b;
+            const double a = lane6(&row[k], i);
+            A[6 * i + k] = a * inverse;
+            row[i].a -= a * row[k].a * inverse; // the products do not wait for the division
+            row[i].b -= a * row[k].b * inverse;
         }
     }
     return true;
 }
 
-// B = D^-1/2 L^-1 B
-static inline void divide_cholesky(double *restrict B, const double *restrict L)
+// B = D^-1/2 L^-1 B, C = A^-1 B of the B before.
+static inline void divide_cholesky(double *restrict B, double *restrict C, const double *restrict L)
 {
     vector6 b[6];
 #pragma GCC unroll 6
@@ -94,12 +96,23 @@ static inline void divide_cholesky(double *restrict B, const double *restrict L)
         b[j].a *= L[7 * j];
         b[j].b *= L[7 * j];
         store6(B + 6 * j, &b[j]);
+        b[j].a *= L[7 * j];
+        b[j].b *= L[7 * j];
+    }
+#pragma GCC unroll 6
+    for (int j = 5; j >= 0; j--) {
+#pragma GCC unroll 6
+        for (int k = 5; k > j; k--) {
+            b[j].a -= L[6 * k + j] * b[k].a;
+            b[j].b -= L[6 * k + j] * b[k].b;
+        }
+        store6(C + 6 * j, &b[j]);
     }
 }
 
-// x = D^-1/2 L^-1 x. In registers, as solve_lu: processors wait where a vector is loaded that was
-// stored in parts.
-static inline void forward_cholesky(const double *restrict L, double *restrict x)
+// x = L'^-1 D^-1 L^-1 x. In registers, as solve_lu: processors wait where a vector is loaded that
+// was stored in parts.
+static inline void solve_cholesky(const double *restrict L, double *restrict x)
 {
     double y[6];
     memcpy(y, x, sizeof y);
@@ -111,16 +124,7 @@ static inline void forward_cholesky(const double *restrict L, double *restrict x
         }
     }
     for (int k = 0; k < 6; k++) {
-        x[k] = L[7 * k] * y[k];
-    }
-}
-
-// x = L'^-1 D^-1/2 x
-static inline void backward_cholesky(const double *restrict L, double *restrict x)
-{
-    double y[6];
-    for (int k = 0; k < 6; k++) {
-        y[k] = L[7 * k] * x[k];
+        y[k] *= L[7 * k] * L[7 * k];
     }
 #pragma GCC unroll 6
     for (int k = 5; k >= 0; k--) {

@@ -284,8 +284,8 @@ int sprag_blocks_find(const sprag_blocks *blocks, int i, int j)
 
 // ---- numbers
 
-// Symmetric: leaves D^1/2 L' in the upper blocks. General: divides the lower blocks by the pivot
-// blocks, and leaves the upper blocks undivided.
+// The lower blocks are divided by the pivot blocks. The upper ones are D^1/2 L' of a symmetric
+// matrix, and of a general one not divided.
 static inline __attribute__((always_inline)) sprag_result factor(sprag_blocks *blocks,
                                                                  bool symmetric)
 {
@@ -312,7 +312,7 @@ static inline __attribute__((always_inline)) sprag_result factor(sprag_blocks *b
         }
         for (int p = blocks->start[j]; p < blocks->start[j + 1]; p++) {
             if (symmetric) {
-                divide_cholesky(blocks->upper[p], blocks->diagonal[j]);
+                divide_cholesky(blocks->upper[p], blocks->lower[p], blocks->diagonal[j]);
             } else {
                 divide_lu(blocks->lower[p], blocks->diagonal[j], blocks->pivot[j]);
             }
@@ -350,29 +350,28 @@ double sprag_blocks_orientation(const sprag_blocks *blocks)
     return negative ? -1 : 1;
 }
 
+// With a symmetric matrix x waits in either direction for products with the divided blocks alone.
 SPRAG_VECTORS
 static void solve(sprag_blocks *blocks, bool symmetric, double *x)
 {
     int n = blocks->n;
-    double *y = blocks->work, (*left)[36] = symmetric ? blocks->upper : blocks->lower;
+    double *y = blocks->work, (*right)[36] = symmetric ? blocks->lower : blocks->upper;
     for (int k = 0; k < n; k++) {
         memcpy(y + 6 * k, x + 6 * blocks->body[k], 6 * sizeof *y);
     }
     for (int k = 0; k < n; k++) {
-        if (symmetric) {
-            forward_cholesky(blocks->diagonal[k], y + 6 * k);
-        }
         for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
-            subtract_apply_transposed(y + 6 * blocks->row[p], left[p], y + 6 * k);
+            subtract_apply_transposed(y + 6 * blocks->row[p], blocks->lower[p], y + 6 * k);
         }
     }
     for (int k = n - 1; k >= 0; k--) {
-        for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
-            subtract_apply(y + 6 * k, blocks->upper[p], y + 6 * blocks->row[p]);
-        }
         if (symmetric) {
-            backward_cholesky(blocks->diagonal[k], y + 6 * k);
-        } else {
+            solve_cholesky(blocks->diagonal[k], y + 6 * k);
+        }
+        for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
+            subtract_apply(y + 6 * k, right[p], y + 6 * blocks->row[p]);
+        }
+        if (!symmetric) {
             solve_lu(blocks->diagonal[k], blocks->pivot[k], y + 6 * k);
         }
     }
@@ -388,7 +387,7 @@ void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x)
 
 // ---- several right-hand sides
 
-// As forward_cholesky.
+// x = D^-1/2 L^-1 x
 static inline void forward_four(const double *restrict L, sprag_four *restrict x)
 {
     for (int k = 0; k < 6; k++) {

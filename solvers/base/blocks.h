@@ -22,7 +22,7 @@ typedef struct sprag_blocks {
     // left_start[i] .. left_start[i + 1].
     int *left_start, *left_column, *left_block;
     double (*diagonal)[36]; // n
-    double (*lower)[36];    // block (row, k), transposed; only a general matrix has these
+    double (*lower)[36];    // block (row, k), transposed; set by the caller if general
     double (*upper)[36];    // block (k, row)
     int (*pivot)[6];        // of the diagonal blocks; general only
     int *place;             // work of the factorisation

@@ -292,8 +292,7 @@ static bool divide_by_block(const double *M, double *x)
     if (!cholesky(L)) {
         return false;
     }
-    forward_cholesky(L, x);
-    backward_cholesky(L, x);
+    solve_cholesky(L, x);
     return true;
 }
 

@@ -676,8 +676,9 @@ END_TEST
 // A tower of boxes on springs comes to rest at any tolerance, and takes a single step a frame then.
 START_TEST(soft_towers_rest_at_any_tolerance)
 {
+    const double tolerance = pow(10, -3 - _i);
     char options[64];
-    snprintf(options, sizeof options, "method=ess,ess.tolerance=%g", pow(10, -3 - _i));
+    snprintf(options, sizeof options, "method=ess,ess.tolerance=%g", tolerance);
     yielding *y = yielding_open(options, (material){1e4, 5, 0.5, 0.01, -1}, 0.01);
     dMass mass;
     dMassSetBoxTotal(&mass, 1, 0.2, 0.2, 0.2);
@@ -690,7 +691,7 @@ START_TEST(soft_towers_rest_at_any_tolerance)
     run(y, 200);
     ck_assert_int_eq(stats_of(y).ess_steps - before, 200);
     for (int i = 0; i < y->bodies; i++) {
-        ck_assert_double_le(kinetic_energy(y->body[i]), 1e-12);
+        ck_assert_double_le(kinetic_energy(y->body[i]), 1e-4 * tolerance * tolerance);
     }
     yielding_close(y);
 }
