@@ -39,6 +39,14 @@ static inline void cross3(const double *a, const double *b, double *c)
     c[2] = a[0] * b[1] - a[1] * b[0];
 }
 
+// X b = a x b
+static inline void cross33(const double *a, double *X)
+{
+    X[0] = X[4] = X[8] = 0;
+    X[1] = -a[2], X[2] = a[1], X[5] = -a[0];
+    X[3] = a[2], X[6] = -a[1], X[7] = a[0];
+}
+
 static inline void add_scaled(double *a, double s, const double *b, int n)
 {
     for (int i = 0; i < n; i++) {

@@ -7,10 +7,10 @@
 // T of I and L.
 static void find_turning(const double inertia[9], const double L[3], double step, double T[9])
 {
+    double X[9];
     memcpy(T, inertia, 9 * sizeof *T);
-    T[1] += step * L[2], T[2] -= step * L[1];
-    T[3] -= step * L[2], T[5] += step * L[0];
-    T[6] += step * L[1], T[7] -= step * L[0];
+    cross33(L, X);
+    add_scaled(T, -step, X, 9);
 }
 
 void sprag_gyroscopic_torque(const double inertia[9], const double w[3], double step,

@@ -91,33 +91,19 @@ bool sprag_spin_find(const double inertia[9], const double rotation[9], const do
     return is_fast(most, square, step);
 }
 
-// C = A [b]x, whose columns k are A (b x unit k)
-static void add_product_cross(double C[9], double scale, const double A[9], const double b[3])
+// C += scale A B
+static void add_product(double C[9], double scale, const double A[9], const double B[9])
 {
-    for (int i = 0; i < 3; i++) {
-        double row[3];
-        cross3(A + 3 * i, b, row); // a' [b]x = (a x b)'
-        add_scaled(C + 3 * i, scale, row, 3);
-    }
-}
-
-// C += scale [b]x A
-static void add_cross_product(double C[9], double scale, const double b[3], const double A[9])
-{
-    for (int k = 0; k < 3; k++) {
-        double column[3] = {A[k], A[3 + k], A[6 + k]}, turned[3];
-        cross3(b, column, turned);
-        for (int i = 0; i < 3; i++) {
-            C[3 * i + k] += scale * turned[i];
-        }
-    }
+    double product[9];
+    mul33_33(A, B, product);
+    add_scaled(C, scale, product, 9);
 }
 
 // The inertia of the middle of the step, its part that is not symmetric about the axis averaged:
 // half of the angle turns that part D, across the axis, to cos(angle) D + sin(angle) a x D.
 static void mean_inertia(const double I[9], const double a[3], double angle, double mean[9])
 {
-    double Ia[3], apart[9];
+    double Ia[3], apart[9], turn[9];
     mul33(I, a, Ia);
     const double along = dot3(a, Ia), across = (I[0] + I[4] + I[8] - along) / 2;
     const double sine = sin(angle), keep = sine / angle; // what spins fast turns in a step
@@ -126,7 +112,8 @@ static void mean_inertia(const double I[9], const double a[3], double angle, dou
         apart[i] = I[i] - round;
         mean[i] = round + keep * cos(angle) * apart[i];
     }
-    add_cross_product(mean, keep * sine, a, apart);
+    cross33(a, turn);
+    add_product(mean, keep * sine, turn, apart);
 }
 
 // M is positive definite, as every solver needs it, if the leading minors of its symmetric part are
@@ -141,18 +128,19 @@ static bool is_positive_definite(const double M[9])
 bool sprag_spin_free(double inertia[9], const double axis[3], const double w[3], double step,
                      bool damped, double free[3])
 {
-    double I[9], M[9], L[3], turned[3], change[3], push[3], spin = dot3(axis, w);
+    double I[9], M[9], X[9], L[3], turned[3], change[3], push[3], spin = dot3(axis, w);
     double share = damped ? step : step / 2;
     mean_inertia(inertia, axis, spin * step, I);
     mul33(I, w, L);
     cross3(axis, w, change);
     mul33(I, change, turned); // I (a x w)
     memcpy(M, I, sizeof M);
-    add_cross_product(M, share, w, I);
-    // - share [L]x
-    M[1] += share * L[2], M[5] += share * L[0], M[6] += share * L[1];
-    M[3] -= share * L[2], M[7] -= share * L[0], M[2] -= share * L[1];
-    add_product_cross(M, -share * spin, I, axis);
+    cross33(w, X);
+    add_product(M, share, X, I);
+    cross33(L, X);
+    add_scaled(M, -share, X, 9);
+    cross33(axis, X);
+    add_product(M, -share * spin, I, X);
     for (int i = 0; i < 3; i++) {
         add_scaled(M + 3 * i, -share * turned[i], axis, 3);
     }
