@@ -83,18 +83,14 @@ static void set_pairs(advance_run *run)
             near->radius[side] = run->side[c].radius;
         }
         near->triangle = sprag_pair_triangle(frame, i);
-        near->mesh[0] = i > 0 && sprag_pairs_of_mesh(frame, i - 1, i) ? near[-1].mesh[0] : i;
+        near->mesh = i > 0 && sprag_pairs_of_mesh(frame, i - 1, i) ? near[-1].mesh : i;
+        run->near[near->mesh].mesh_end = i + 1;
         near->clear = -INFINITY;
         pair->overlapped = pair->began_deep = false;
         near->memory = pair->memory;
         run->points.last_closed += near->memory->closed;
         memcpy(near->gap.normal, near->memory->normal, sizeof near->gap.normal);
         memset(pair->impulse, 0, sizeof pair->impulse);
-    }
-    for (int i = frame->pairs; i-- > 0;) {
-        advance_near *near = &run->near[i];
-        const bool ends = i + 1 == frame->pairs || near[1].mesh[0] == i + 1;
-        near->mesh[1] = ends ? i + 1 : near[1].mesh[1];
     }
 }
 

@@ -37,9 +37,10 @@ typedef struct advance_near {
     double radius[2];                // m, of the sides
     sprag_pair_memory *memory;       // of the pair
     int triangle;                    // the side that is a triangle of a mesh; -1: none or both
-    int mesh[2]; // first pair of those of one mesh with one body, or of two meshes, and the one
-                 // behind the last: they follow one another
-    sprag_tree *tree; // at the first of these, of the triangles in the axes of the mesh; by mesh.c
+    int mesh; // first pair of those of one mesh with one body, or of two meshes: they follow one
+              // another
+    int mesh_end;     // at that one: the pair behind the last of them
+    sprag_tree *tree; // likewise, of the triangles in the axes of the mesh; by mesh.c
     // by pairs.c, in every scan, unless noted:
     double clear;                     // m, lower bound of the gap; reduced by every motion
     bool fresh;                       // `gap` is that of the current poses

@@ -114,7 +114,7 @@ void advance_compare_contacts(advance_run *run)
     }
     run->points.last_closed = points > 0 ? points : run->points.last_closed;
     for (int first = 0, end; first < run->frame->pairs; first = end) {
-        end = run->near[first].mesh[1];
+        end = run->near[first].mesh_end;
         compare_pair(run, first, end, &at);
     }
 }

@@ -48,7 +48,7 @@ static void turn_from_mesh(const advance_near *of, const double normal[3], doubl
 static const sprag_tree *tree_of(advance_run *run, int pair)
 {
     static const sprag_pose own = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
-    const int first = run->near[pair].mesh[0], count = run->near[pair].mesh[1] - first;
+    const int first = run->near[pair].mesh, count = run->near[first].mesh_end - first;
     sprag_tree **tree = &run->near[first].tree;
     if (*tree) {
         return *tree;
@@ -81,7 +81,7 @@ typedef struct rising {
 static void add_rising(void *data, int box)
 {
     rising *r = data;
-    const int pair = r->run->near[r->pair].mesh[0] + box;
+    const int pair = r->run->near[r->pair].mesh + box;
     const sprag_polytope *f = pair == r->pair ? NULL : facet_of(r->run, pair);
     const double near = 0.1 * r->run->options->epsilon;
     if (f && sprag_triangle_rises(f->vertex, r->at, r->up, near) &&
@@ -236,7 +236,7 @@ bool advance_is_far_side(const advance_run *run, int pair)
     sprag_pose_local(of->pose[of->triangle], of->pose[!of->triangle]->position, centre);
     const double depth = -height_over(f, centre);
     bool behind = false;
-    for (int i = of->mesh[0]; i < of->mesh[1] && depth > 0 && !behind; i++) {
+    for (int i = of->mesh; i < run->near[of->mesh].mesh_end && depth > 0 && !behind; i++) {
         const sprag_polytope *other = facet_of(run, i);
         const double height = other ? height_over(other, centre) : -1;
         if (height >= 0 && height < depth && dot3(f->normal[0], other->normal[0]) < -0.5) {
@@ -273,11 +273,11 @@ static bool cross(const advance_run *run, int pair)
 // Do the two meshes of a pair cross now?
 static bool meshes_cross(advance_run *run, int pair)
 {
-    const int *of = run->near[pair].mesh;
-    if (run->crossing_first != of[0]) {
-        run->crossing_first = of[0];
+    const int first = run->near[pair].mesh;
+    if (run->crossing_first != first) {
+        run->crossing_first = first;
         run->crosses = false;
-        for (int i = of[0]; i < of[1] && !run->crosses; i++) {
+        for (int i = first; i < run->near[first].mesh_end && !run->crosses; i++) {
             run->crosses = cross(run, i);
         }
     }
@@ -313,7 +313,7 @@ bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
     int side = run->near[pair].triangle;
     for (int i = run->points.count - 1; i >= 0 && side >= 0; i--) {
         const advance_point *point = &run->points.point[i];
-        if (run->near[point->pair].mesh[0] != run->near[pair].mesh[0]) {
+        if (run->near[point->pair].mesh != run->near[pair].mesh) {
             break;
         }
         int other = run->near[point->pair].triangle;
@@ -379,7 +379,7 @@ static void drop_level(advance_run *run, bool *keeps)
     sprag_outline_point *level = SPRAG_TAKE_RAW(run->solving, count, sprag_outline_point);
     for (int first = 0, end; first < count && level; first = end) {
         const advance_near *of = &run->near[point[first].pair];
-        for (end = first; end < count && run->near[point[end].pair].mesh[0] == of->mesh[0]; end++) {
+        for (end = first; end < count && run->near[point[end].pair].mesh == of->mesh; end++) {
             memcpy(level[end].at, point[end].at[of->triangle > 0], sizeof level->at);
             memcpy(level[end].normal, point[end].normal, sizeof level->normal);
             level[end].gap = point[end].gap;
@@ -415,7 +415,7 @@ void advance_share_active(advance_run *run)
 {
     for (int first = 0, end; first < run->frame->pairs; first = end) {
         int active = 0;
-        end = run->near[first].mesh[1];
+        end = run->near[first].mesh_end;
         for (int i = first; i < end; i++) { // those first
             run->listed[active] = i;
             active += run->near[i].memory->active;

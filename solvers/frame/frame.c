@@ -67,8 +67,7 @@ void sprag_triangle_corners(const sprag_collider *triangle, const sprag_pose *po
                             double corner[3][3])
 {
     for (int i = 0; i < 3; i++) {
-        mul33(pose->rotation, triangle->shape.polytope->vertex[i], corner[i]);
-        add_scaled(corner[i], 1, pose->position, 3);
+        sprag_pose_world(pose, triangle->shape.polytope->vertex[i], corner[i]);
     }
 }
 

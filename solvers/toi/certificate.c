@@ -310,8 +310,7 @@ static blocking blocking_at(const sprag_approach *a, const sprag_plane *plane, d
         if (rim && b != plane->carrier) {
             unspin(side, plane->time - t, r);
         }
-        mul33(side->now.rotation, r, at.point[b]);
-        add_scaled(at.point[b], 1, side->now.position, 3);
+        sprag_pose_world(&side->now, r, at.point[b]);
         add_scaled(at.point[b], b ? radius : -radius, at.normal, 3);
     }
     subtract3(at.point[0], at.point[1], between);

@@ -95,7 +95,6 @@ void sprag_side_make(const sprag_carried *carried, const double *near, double ho
                      sprag_side *side)
 {
     static const double here[3] = {0}, own[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    double from[3];
     sprag_carried_at(carried, 0, &side->now);
     side->core = (sprag_core){.shape = carried->shape, .rotation = own};
     side->motion = (sprag_motion){.pose = side->now};
@@ -105,9 +104,8 @@ void sprag_side_make(const sprag_carried *carried, const double *near, double ho
         memcpy(side->motion.velocity, of->velocity, (turns ? 6 : 3) * sizeof *of->velocity);
         near = turns ? of->pose.position : near;
     }
-    memcpy(side->motion.pose.position, near, sizeof from);
-    subtract3(side->now.position, side->motion.pose.position, from);
-    mul33_transposed(side->now.rotation, from, side->core.at);
+    memcpy(side->motion.pose.position, near, sizeof side->motion.pose.position);
+    sprag_pose_local(&side->motion.pose, side->now.position, side->core.at);
     side->now = side->motion.pose;
     side->margin = sprag_core_margin(&side->core);
     side->reach = sprag_core_farthest(&side->core, here);
