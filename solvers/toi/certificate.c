@@ -429,13 +429,13 @@ void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, dou
             certificate->whole = true;
             return;
         }
-        set_certificate(&a, &plane, passed, horizon, certificate);
-        passed += plane.time;
-        certificate->time = passed;
-        if (!(plane.time > SPRAG_TOI_PROGRESS * horizon) ||
-            !restart_at(pair, passed, motion, now, &seen) ||
+        certificate->time = passed + plane.time;
+        if (i + 1 == SPRAG_TOI_LOOKS || !(plane.time > SPRAG_TOI_PROGRESS * horizon) ||
+            !restart_at(pair, certificate->time, motion, now, &seen) ||
             seen.distance < SPRAG_TOI_NEAR * level) {
+            set_certificate(&a, &plane, passed, horizon, certificate);
             break;
         }
+        passed = certificate->time;
     }
 }
