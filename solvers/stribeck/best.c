@@ -38,7 +38,9 @@ static bool is_better(double residual, double gap, const sprag_stats *than)
 
 sprag_residual sprag_best_measure(const sprag_best *best)
 {
-    return sprag_problem_residual(best->problem, &best->room, best->soft, best->scratch);
+    return best->sole
+               ? (sprag_residual){.scale = 1}
+               : sprag_problem_residual(best->problem, &best->room, best->soft, best->scratch);
 }
 
 void sprag_best_take(sprag_best *best, const sprag_residual *found, const sprag_stats *stats)

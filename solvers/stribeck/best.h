@@ -14,6 +14,7 @@ typedef struct sprag_best {
     sprag_scratch *scratch;
     sprag_solution *solution; // of the caller; unchanged until something is better than nothing
     sprag_solution room;
+    bool sole;         // there is one strategy, and nobody asks for its residual: it is 0
     sprag_stats stats; // of the strategy that found it; residual INFINITY: nothing yet
 } sprag_best;
 

@@ -524,13 +524,12 @@ static void remember(island *b)
 // interior-point method. Each has an account of work in the island's memory: what does not pay is
 // charged, and the method waits until a share of the work of the others has paid for it. So
 // failures take at most that share in the long run; before it waits, the interior-point method may
-// owe what brings a tower to rest. The accounts keep larger islands in motion from failing in every
-// step (without: exact solves of a pile of 100, shaken, take 16 instead of 7.3 times QuickStep's
-// time with the same overlap).
-// What solved the island last goes first. If solves are exact, direct methods go first and last, at
-// rest or not. Islands of exact solves, and those with joints, in which an update takes no more
-// than direct_work (more in what is held in the air) have no accounts: what is done is a function
-// of the problem.
+// owe what brings a tower to rest. Without accounts larger islands in motion fail in every step
+// (exact solves of a shaken pile of 100 then take 16 instead of 7.3 times QuickStep's time). What
+// solved the island last goes first. If solves are exact, direct methods go first and last, at rest
+// or not. Islands of exact solves, and those with joints, in which an update takes no more than
+// direct_work (more in what is held in the air) have no accounts: what is done is a function of the
+// problem.
 static sprag_result solve_two_way(island *b)
 {
     sprag_result result = keep(b);
@@ -570,6 +569,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                        .soft = sprag_stribeck_shares(options),
                        .scratch = scratch,
                        .solution = solution,
+                       .sole = stats == &own && options->direct_work + options->settled_work == 0,
                        .stats = {.residual = INFINITY}};
     const sprag_scratch before = *scratch;
     if (!sprag_best_room(&best)) { // before strategies, whose memory is released
