@@ -7,18 +7,12 @@
 
 #include "linalg.h"
 
-// Puts the bodies into ODE where they are in the frame.
-static void expose(const group *g)
+// Puts the bodies into ODE where they are in the frame. Joints at powered stops add forces to them
+// while ODE computes their rows.
+static void expose(group *g)
 {
     for (int i = 0; i < g->frame.bodies; i++) {
         body_expose(g->state[i], &g->frame.body[i]);
-    }
-}
-
-// Joints at powered stops add forces to the bodies while ODE computes their rows.
-static void save_accumulators(group *g)
-{
-    for (int i = 0; i < g->frame.bodies; i++) {
         sprag_ode_read_accumulators(g->state[i]->id, g->state[i]->before_rows);
     }
 }
@@ -98,16 +92,12 @@ static int pull_joint(group *g, int j, int rows, double h, int *stops)
 static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
 {
     int rows = 0;
-    if (g->joints == 0) {
-        return 0;
-    }
     // An integrator may try any state, and ODE's joints abort the program at one that is not
     // finite.
     if (!sprag_frame_is_good(&g->frame)) {
         return -1;
     }
     expose(g);
-    save_accumulators(g);
     for (int j = 0; j < g->joints && rows >= 0; j++) {
         int more = pull_joint(g, j, rows, step, stops);
         if (more < 0) {

@@ -338,18 +338,17 @@ int sprag_ode_pull_coordinates(sprag_row *to, sprag_stop *stop, int *stops, dJoi
 {
     marked forced[ODE_MOST_COORDINATES];
     int row[ODE_MOST_COORDINATES];
-    bool found = true;
     *stops = 0;
     if (is_for_whole_steps(joint)) {
         return -1;
     }
     const int count = force_rows(forced, joint);
     const int rows = pull_marked(to, forced, count, joint, world, step, index, memory, row);
-    for (int i = 0; i < count && found; i++) { // in the order of their rows
-        found = row[i] < rows;
-        if (found) {
-            add_stops(&forced[i], joint, to, row[i], step, stop, stops);
+    for (int i = 0; i < count; i++) { // in the order of their rows
+        if (row[i] >= rows) {
+            return -1;
         }
+        add_stops(&forced[i], joint, to, row[i], step, stop, stops);
     }
-    return found ? rows : -1;
+    return rows;
 }

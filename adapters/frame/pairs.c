@@ -9,16 +9,6 @@
 #include "linalg.h"
 #include "mover.h"
 
-static bool are_same_friction(const sprag_friction *a, const sprag_friction *b)
-{
-    bool same = true;
-    for (int k = 0; k < 2; k++) {
-        same &= a->coefficient[k] == b->coefficient[k] && a->force[k] == b->force[k] &&
-                a->velocity[k] == b->velocity[k] && a->slip[k] == b->slip[k];
-    }
-    return same;
-}
-
 // Fields that the mode does not use may differ.
 static bool surfaces_differ(const step *s, dJointID a, dJointID b)
 {
@@ -28,14 +18,10 @@ static bool surfaces_differ(const step *s, dJointID a, dJointID b)
     if (memcmp(first, second, sizeof *first) == 0) {
         return false;
     }
-    sprag_surface p, q;
-    sprag_ode_read_surface(&p, first, dWorldGetCFM(s->a->input.world));
-    sprag_ode_read_surface(&q, second, dWorldGetCFM(s->a->input.world));
-    return !are_same_friction(&p.slide, &q.slide) ||
-           !are_same_friction(&p.turning.roll, &q.turning.roll) ||
-           !are_same_friction(&p.turning.spin, &q.turning.spin) || p.bounce != q.bounce ||
-           p.bounce_speed != q.bounce_speed || p.compliance != q.compliance ||
-           p.velocity_normal != q.velocity_normal;
+    sprag_surface read[2];
+    sprag_ode_read_surface(&read[0], first, dWorldGetCFM(s->a->input.world));
+    sprag_ode_read_surface(&read[1], second, dWorldGetCFM(s->a->input.world));
+    return memcmp(&read[0], &read[1], sizeof *read) != 0;
 }
 
 pair_answer *step_add_answer(step *s, dGeomID a, dGeomID b)
@@ -106,20 +92,13 @@ static bool is_between(dJointID joint, const ode_pair *pair)
     return (a == c && b == d) || (a == d && b == c);
 }
 
-// Triangles alone do not tell the way out of two meshes that overlap.
-static bool has_distance(step *s, const ode_pair *pair)
-{
-    const ode_geom *const *side = pair->side;
-    bool meshes = s->a->input.compliant && side[0]->triangle >= 0 && side[1]->triangle >= 0;
-    s->a->warnings.without_distance = meshes ? side[0]->named : s->a->warnings.without_distance;
-    return !meshes;
-}
-
 // Is the pair ours? If the program has put the contact of two geoms between other bodies, it is a
-// given contact.
+// given contact. Triangles alone do not tell the way out of two meshes that overlap.
 static bool is_ours(step *s, const ode_pair *pair)
 {
-    if (!has_distance(s, pair)) {
+    const ode_geom *const *side = pair->side;
+    if (s->a->input.compliant && side[0]->triangle >= 0 && side[1]->triangle >= 0) {
+        s->a->warnings.without_distance = side[0]->named;
         return false;
     }
     pair_answer *answer = step_answer_for(s, pair);
@@ -234,11 +213,6 @@ bool step_meets_more(step *s, bool *outrun)
     return more;
 }
 
-static bool is_loose(const body_state *b)
-{
-    return b && !b->held;
-}
-
 // A body that touches something, or would by its weight within the step, is held.
 static void kick_bodies(step *s)
 {
@@ -249,8 +223,8 @@ static void kick_bodies(step *s)
     for (int i = 0; i < s->pairs.count; i++) {
         const ode_pair *pair = &s->pairs.pair[i];
         body_state *b[2] = {step_mover_of(s, pair->side[0]), step_mover_of(s, pair->side[1])};
-        const bool any = s->pair_group[i] >= 0 && (is_loose(b[0]) || is_loose(b[1])),
-                   beside = any && step_was_within(pair, near);
+        const bool loose = (b[0] && !b[0]->held) || (b[1] && !b[1]->held),
+                   beside = loose && s->pair_group[i] >= 0 && step_was_within(pair, near);
         for (int side = 0; side < 2 && beside; side++) {
             if (b[side]) {
                 b[side]->held = true;

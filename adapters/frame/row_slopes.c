@@ -35,7 +35,6 @@ typedef struct rows_of_joint {
     dBodyID body[2];
     bool reversed; // the program has attached it the other way round, as ODE tells its coordinate
     const sprag_row *row;
-    int rows;
     bool two; // bodies
     double k; // 1/s, of the rows that hold the bodies together
     const sprag_row_law *law;
@@ -217,27 +216,23 @@ static void find_plane(const rows_of_joint *r, double axis[3], double error[3])
     add_scaled(error, r->row[4].bias, q, 3);
 }
 
-// k times the axes of a hinge. One in the world is as long as the program has given it.
-static void find_axes(const rows_of_joint *r, double axis[2][3], double error[3])
+// The axis of a hinge, unit, and k times that of the other body. One in the world is as long as the
+// program has given it.
+static void find_axes(const rows_of_joint *r, double axis[3], double other[3], double error[3])
 {
-    double direction[3];
-    find_plane(r, direction, error);
+    find_plane(r, axis, error);
     if (r->two) {
-        cross3(error, direction, axis[1]);
-        add_scaled(axis[1], sqrt(fmax(0, r->k * r->k - dot3(error, error))), direction, 3);
+        cross3(error, axis, other);
+        add_scaled(other, sqrt(fmax(0, r->k * r->k - dot3(error, error))), axis, 3);
     } else {
-        scale3(r->k, sprag_ode_axis_in_world(r->joint), axis[1]);
+        scale3(r->k, sprag_ode_axis_in_world(r->joint), other);
     }
-    memset(axis[0], 0, sizeof axis[0]);
-    add_scaled(axis[0], r->k, direction, 3);
 }
 
 static void set_axes(const rows_of_joint *r)
 {
-    double axes[2][3], error[3], axis[3], part[3], by[2][3];
-    find_axes(r, axes, error);
-    find_plane(r, axis, error);
-    const double *other = axes[1];
+    double axis[3], other[3], error[3], part[3], by[2][3];
+    find_axes(r, axis, other, error);
     for (int i = 3; i < 5; i++) {
         const double *d = direction_of(r, i);
         cross3(other, d, part);
@@ -332,8 +327,7 @@ static void find_turn_of_hinge(const rows_of_joint *r, double g[3])
 {
     const double angle = dJointGetHingeAngle(r->joint), turn = r->reversed ? angle : -angle;
     double axis[2][3], error[3], n[3], part[3], c0, c1, s1;
-    find_axes(r, axis, error);
-    normalise3(axis[0]);
+    find_axes(r, axis[0], axis[1], error);
     normalise3(axis[1]);
     cross3(axis[0], axis[1], n);
     cross3(n, axis[0], part);
@@ -459,7 +453,6 @@ bool sprag_ode_row_slopes(sprag_row_slopes (*slopes)[2], const sprag_row *row, i
     }
     rows_of_joint r = {.joint = joint,
                        .row = row,
-                       .rows = rows,
                        .two = row->body[1] != SPRAG_STATIC,
                        .k = dWorldGetERP(world) / step,
                        .law = law,

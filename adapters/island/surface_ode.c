@@ -24,7 +24,7 @@ void sprag_ode_read_surface(sprag_surface *to, const dSurfaceParameters *surface
 {
     int mode = surface->mode;
     bool by_axis = mode & dContactAxisDep;
-    *to = (sprag_surface){.compliance = 0};
+    memset(to, 0, sizeof *to); // its gaps, too: surfaces are compared
     set_axis(&to->slide, 0, surface->mu, mode, dContactApprox1_1);
     set_axis(&to->slide, 1, by_axis ? surface->mu2 : surface->mu, mode, dContactApprox1_2);
     to->slide.velocity[0] = mode & dContactMotion1 ? finite_or_zero(surface->motion1) : 0;
