@@ -26,15 +26,12 @@ bool advance_take_problem(advance_run *run, int contacts, int rows, advance_prob
     return advance_has_memory(run);
 }
 
-// Takes that of the sub-step, with room for the rows that caps on turning and distances may add.
+// Takes that of the sub-step, with room for the rows that caps on turning may add.
 static bool take_problem(advance_run *run, advance_problem *p)
 {
     const sprag_frame *frame = run->frame;
-    const int contacts = frame->contacts + run->points.count;
-    int rows = run->rows.count;
-    for (int i = 0; i < frame->bodies; i++) {
-        rows += frame->body[i].capped ? ADVANCE_CAP_ROWS : 0;
-    }
+    const int contacts = frame->contacts + run->points.count,
+              rows = run->rows.count + ADVANCE_CAP_ROWS * frame->bodies;
     sprag_scratch_reset(run->solving);
     const bool taken = advance_take_problem(run, contacts, rows, p);
     if (taken && run->rows.count) {
