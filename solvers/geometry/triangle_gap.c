@@ -305,12 +305,13 @@ static void find_nearest(const sprag_shape *cylinder, const double from[3], edge
 }
 
 // The point of a cylinder that is nearest to that of an edge, which is so far (m) away, and the
-// normal from there to it. On a rim that is at right angles to rim and edge, which is more exact
-// than between the points where these nearly touch.
-static void set_rim_point(const sprag_shape *cylinder, const edge_point *p, double far,
-                          double on[3], double into[3])
+// normal from there to it. On a rim that is at right angles to rim and edge, where these nearly
+// touch. Returns the distance from which on the normal is exact.
+static double set_rim_point(const sprag_shape *cylinder, const edge_point *p, double far,
+                            double size, double on[3], double into[3])
 {
     const double rim[3] = {-p->at[1], p->at[0], 0}, off = norm3(rim), *half = cylinder->half;
+    const bool is_rim = p->out[0] > 0 && p->out[1] > 0;
     double across[3];
     on[2] = clamp(p->at[2], -half[2], half[2]);
     for (int k = 0; k < 2; k++) {
@@ -319,11 +320,13 @@ static void set_rim_point(const sprag_shape *cylinder, const edge_point *p, doub
     }
     into[2] = on[2] - p->at[2];
     cross3(p->along, rim, across);
-    if (p->within && p->out[0] > 0 && p->out[1] > 0 &&
-        norm3(across) * norm3(p->at) > off * norm3(p->along) * far) {
+    const bool crosses =
+        is_rim && p->within && norm3(across) * norm3(p->at) > off * norm3(p->along) * far;
+    if (crosses) {
         scale3(dot3(across, into) < 0 ? -1 : 1, across, into);
     }
     normalise3(into);
+    return (is_rim && !crosses ? SPRAG_GAP_SHALLOW : SPRAG_GAP_TOLERABLE) * size;
 }
 
 // A cylinder that is apart: as no face of either is between the two, the nearest point of the
@@ -332,7 +335,6 @@ static bool try_rim(const triangle *t, const sprag_core *core, int side, double 
                     sprag_core_gap *a)
 {
     const sprag_shape *shape = core->shape;
-    const double shallow = SPRAG_GAP_SHALLOW * a->size;
     double local[3][3], on[3], n[3], into[3], from[3], highest = -INFINITY, least = INFINITY;
     edge_point best = {.within = false};
     for (int i = 0; i < 3; i++) {
@@ -347,15 +349,17 @@ static bool try_rim(const triangle *t, const sprag_core *core, int side, double 
             least = square_of(&p);
             best = p;
         }
-        if (!(least > shallow * shallow)) {
-            return false; // its direction is rounding
+        if (least == 0) {
+            return false;
         }
     }
     const double far = sqrt(least);
     if (far <= reach && far > shape->radius + shape->half[2]) {
         return false; // a face between them cannot be told from its rim
     }
-    set_rim_point(shape, &best, far, on, n);
+    if (!(far > set_rim_point(shape, &best, far, a->size, on, n))) {
+        return false;
+    }
     for (int i = 0; i < 3; i++) {
         highest = sprag_larger(highest, dot3(n, local[i]));
     }
@@ -364,7 +368,8 @@ static bool try_rim(const triangle *t, const sprag_core *core, int side, double 
         return false;
     }
     mul33(core->rotation, n, into);
-    set_gap(far, into, side, a);
+    subtract3(on, best.at, from);
+    set_gap(dot3(n, from), into, side, a);
     a->beyond = far > reach;
     mul33(core->rotation, on, a->point[side]);
     mul33(core->rotation, best.at, a->point[!side]);
