@@ -33,19 +33,26 @@ static double support_along(const sprag_approach *a, int b, const double normal[
     return dot3(r, local);
 }
 
-// Adds the supporting plane of one shape along a normal. Of equal planes, that of the slower
-// turning shape comes first.
+// The supporting plane of one shape along a normal.
+static void set_carried(const sprag_approach *a, int carrier, const double normal[3],
+                        sprag_plane *plane)
+{
+    const sprag_side *side = &a->side[carrier];
+    *plane = (sprag_plane){.carrier = carrier};
+    memcpy(plane->normal, normal, sizeof plane->normal);
+    if (side->core.shape->kind != SPRAG_SPHERE || norm3(side->core.at) > 0) {
+        memcpy(plane->spin, side->motion.velocity + 3, sizeof plane->spin);
+    }
+    plane->support = support_along(a, carrier, normal, plane->point[carrier]);
+}
+
+// Between equal planes, that of the slower turning shape comes first.
 static void add_carried(const sprag_approach *a, int carrier, const double normal[3], double worth,
                         candidates *c)
 {
-    const sprag_side *side = &a->side[carrier];
-    sprag_plane plane = {.carrier = carrier};
-    double spin = norm3(side->motion.velocity + 3);
-    memcpy(plane.normal, normal, sizeof plane.normal);
-    if (side->core.shape->kind != SPRAG_SPHERE || norm3(side->core.at) > 0) {
-        memcpy(plane.spin, side->motion.velocity + 3, sizeof plane.spin);
-    }
-    plane.support = support_along(a, carrier, normal, plane.point[carrier]);
+    const double spin = norm3(a->side[carrier].motion.velocity + 3);
+    sprag_plane plane;
+    set_carried(a, carrier, normal, &plane);
     add_candidate(c, &plane, worth - (a->spin > 0 ? SPRAG_TOI_PREFER_SLOW * spin / a->spin : 0));
 }
 
@@ -205,10 +212,8 @@ static bool find_kept(const sprag_approach *a, const sprag_kept_plane *kept, spr
 {
     if (kept->kind == SPRAG_CARRIED_PLANE) {
         double normal[3];
-        candidates c = {.count = 0};
         mul33(a->side[kept->carrier].motion.pose.rotation, kept->normal, normal);
-        add_carried(a, kept->carrier, normal, 1, &c);
-        *plane = c.plane[0];
+        set_carried(a, kept->carrier, normal, plane);
         return true;
     }
     *plane = (sprag_plane){.crossing = true, .carrier = -1, .sign = kept->sign};
