@@ -8,6 +8,7 @@
 #include "laws.h"
 #include "linalg.h"
 #include "stribeck_constants.h"
+#include "vectors.h"
 #include "vectors6.h"
 
 sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch)
@@ -35,28 +36,40 @@ sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch)
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
 }
 
-double sprag_system_weighed(const sprag_system *system, const double *x)
+// |D x|^2, D = diag(weight)
+SPRAG_VECTORS
+static double weighed_square(const double *weight, const double *x, int size)
 {
     sprag_four sums = {0}; // one alone waits for itself
     int i = 0;
-    for (; i + 4 <= system->size; i += 4) {
-        sprag_four e = *(const sprag_four *)(system->weight + i) * *(const sprag_four *)(x + i);
+    for (; i + 4 <= size; i += 4) {
+        sprag_four e = *(const sprag_four *)(weight + i) * *(const sprag_four *)(x + i);
         sums += e * e;
     }
     double sum = sums[0] + sums[1] + (sums[2] + sums[3]);
-    for (; i < system->size; i++) {
-        double e = system->weight[i] * x[i];
+    for (; i < size; i++) {
+        double e = weight[i] * x[i];
         sum += e * e;
     }
-    return sqrt(sum);
+    return sum;
+}
+
+double sprag_system_weighed(const sprag_system *system, const double *x)
+{
+    return sqrt(weighed_square(system->weight, x, system->size));
+}
+
+SPRAG_VECTORS
+static void set_weights(double *restrict weight, const double *restrict mass_diagonal, int size)
+{
+    for (int i = 0; i < size; i++) {
+        weight[i] = 1 / sqrt(mass_diagonal[i]);
+    }
 }
 
 void sprag_system_weigh(sprag_system *system, const double *mass_diagonal, const double *before)
 {
-    double *restrict weight = system->weight;
-    for (int i = 0; i < system->size; i++) { // alone: compilers vectorise it
-        weight[i] = 1 / sqrt(mass_diagonal[i]);
-    }
+    set_weights(system->weight, mass_diagonal, system->size);
     for (int i = 0; i < system->size; i++) {
         system->residual[i] = system->free[i] - (before ? before[i] : 0);
     }
@@ -190,10 +203,13 @@ static double equation_slope(const sprag_system *system, int i)
 {
     const sprag_equation *equation = &system->equation[i];
     double now = system->rate[i], moved = system->moved * system->rate_change[i];
+    double slope = sprag_equation_slope(equation, now);
+    if (slope != 0 && !stopped_at_once(system)) {
+        return slope;
+    }
     double impulse = sprag_equation_impulse(equation, now);
     double before = sprag_equation_impulse(equation, now - moved);
-    double slope = sprag_equation_slope(equation, now);
-    bool jumped = slope == 0 && impulse != before && !sprag_equation_yields(equation, now - moved);
+    bool jumped = impulse != before && !sprag_equation_yields(equation, now - moved);
     return stopped_at_once(system) || jumped ? steepened(slope, moved, impulse, before) : slope;
 }
 
