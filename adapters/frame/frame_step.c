@@ -149,10 +149,10 @@ static bool run(step *s)
         if (i > 0) {
             step_restore(s);
             sprag_ode_pair_memories_undo(s->a->input.geometry);
+            *results = before;
+            memset(results->remaining, 0, s->a->input.islands->count * sizeof *results->remaining);
         }
-        *results = before;
         results->stats.work = 0;
-        memset(results->remaining, 0, s->a->input.islands->count * sizeof *results->remaining);
         if (i > 0 && s->a->calls.restart) {
             s->a->calls.restart(s->a->calls.data);
         }

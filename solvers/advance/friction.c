@@ -33,14 +33,16 @@ static bool is_unbounded(const advance_run *run, int pair)
     return advance_is_unbounded(&run->frame->pair[pair].surface.slide);
 }
 
-// Sums the forces of each such pair, or those that are expected.
-static void add_forces(advance_run *run, const advance_problem *p, bool expected)
+// Sums the forces of each such pair, or those that are expected. false: there is none.
+static bool add_forces(advance_run *run, const advance_problem *p, bool expected)
 {
+    bool any = false;
     for (int i = 0; i < run->points.count; i++) {
         advance_near *near = &run->near[run->points.point[i].pair];
         near->normal_force = near->slide_force = 0;
+        any |= is_unbounded(run, run->points.point[i].pair);
     }
-    for (int i = 0; i < run->points.count; i++) {
+    for (int i = 0; i < run->points.count && any; i++) {
         int c = run->frame->contacts + i;
         const double *force = expected ? p->contact[c].guess : p->solution.contact_force[c];
         if (!is_unbounded(run, run->points.point[i].pair)) {
@@ -52,6 +54,7 @@ static void add_forces(advance_run *run, const advance_problem *p, bool expected
         }
         near->slide_force += hypot(force[1], force[2]);
     }
+    return any;
 }
 
 // Gives the contacts of such pairs the friction of their pair, or none.
@@ -71,19 +74,21 @@ static void set_friction(const advance_run *run, const advance_problem *p)
 
 void advance_start_friction(advance_run *run, const advance_problem *p)
 {
-    add_forces(run, p, true);
-    for (int i = 0; i < run->points.count; i++) {
+    const bool any = add_forces(run, p, true);
+    for (int i = 0; i < run->points.count && any; i++) {
         advance_near *near = &run->near[run->points.point[i].pair];
         near->rubs = near->has_rubbed = near->normal_force > 0;
     }
-    set_friction(run, p);
+    if (any) {
+        set_friction(run, p);
+    }
 }
 
 bool advance_choose_friction(advance_run *run, const advance_problem *p)
 {
     bool any = false;
-    add_forces(run, p, false);
-    for (int i = 0; i < run->points.count; i++) {
+    const bool unbounded = add_forces(run, p, false);
+    for (int i = 0; i < run->points.count && unbounded; i++) {
         advance_near *near = &run->near[run->points.point[i].pair];
         const bool idle = near->slide_force > advance_steepest_friction * near->normal_force;
         const bool begins = !near->has_rubbed && near->normal_force > 0;

@@ -37,17 +37,18 @@ static int count_rows(const advance_run *run, int i, const sprag_row *of, bool l
     return rows;
 }
 
-// rad/s, of a body that a row swings about a point off its axis of rotation; 0: it does not. This
-// is the rate of its load, which the first step does not know yet.
-static double swing_rate(const advance_run *run, const sprag_row *row, int side)
+// rad/s, of a body that rows swing about a point off its axis of rotation; 0: they do not. This is
+// the rate of its load, which the first step does not know yet.
+static double swing_rate(const advance_run *run, const sprag_row *row, int rows, int side)
 {
-    const double *J = row->jacobian[side], *w = run->frame->body[row->body[side]].velocity + 3;
-    const double rate = norm3(w);
-    return rate > 0 && dot3(J, J) > 0 &&
-                   sprag_spin_is_off_axis(run->frame->body[row->body[side]].mass,
-                                          run->inertia[row->body[side]], dot3(w, J + 3) / rate)
-               ? rate
-               : 0;
+    const sprag_mover *mover = &run->frame->body[row->body[side]];
+    const double *w = mover->velocity + 3, rate = norm3(w);
+    bool swings = false;
+    for (int i = 0; i < rows && rate > 0; i++) {
+        const double *J = row[i].jacobian[side], *I = run->inertia[row->body[side]];
+        swings |= dot3(J, J) > 0 && sprag_spin_is_off_axis(mover->mass, I, dot3(w, J + 3) / rate);
+    }
+    return swings ? rate : 0;
 }
 
 // turns: the body does, against the force; its rate is at most that of (f.r + |f| |r|) / 2.
@@ -129,9 +130,7 @@ void advance_find_loads(advance_run *run)
             } else if (rows > 1) { // what is welded turns with its force
                 add_joint(run, &load[b], row, rows, side, !welds);
             }
-            for (int k = i; k < next; k++) {
-                load[b].swing = fmax(load[b].swing, swing_rate(run, &run->rows.row[k], side));
-            }
+            load[b].swing = fmax(load[b].swing, swing_rate(run, row, next - i, side));
         }
     }
     for (int i = 0; i < bodies; i++) {

@@ -124,14 +124,14 @@ static double dip_of(const advance_run *run, const advance_point *point)
 {
     const advance_near *near = &run->near[point->pair];
     const sprag_certificate *c = &near->certificate;
+    if (largest_curve(run, near) <= advance_straight * run->level) {
+        return 0;
+    }
     const double t = run->attempt.length,
                  rate = advance_rate(near, (const double(*)[3])point->at, point->normal);
     const bool blocked =
         c->time > 0 && c->time < INFINITY && c->side >= 0 && !is_round(near->carried[!c->side]);
     double end[3], least = INFINITY;
-    if (largest_curve(run, near) <= advance_straight * run->level) {
-        return 0;
-    }
     heights_at(near, point, t, end);
     for (int i = 0; i < 3; i++) {
         bool carries =
