@@ -84,8 +84,11 @@ typedef struct ode_part ode_part;
 
 // A body that spins fast about a principal axis (spin_step.c).
 typedef struct ode_spin {
-    int body;       // of the island
-    double axis[3]; // unit, world axes, at the start of the step
+    int body;         // of the island
+    bool follows;     // goes with its anchor
+    double axis[3];   // unit, world axes, at the start of the step
+    double anchor[4]; // m, from its centre along the axis
+    double ahead[4];  // m/s, that the joint looks ahead
 } ode_spin;
 
 // The parts of a problem that sprag_ode_add_touches changes.
@@ -238,7 +241,7 @@ void sprag_ode_spin(ode_problem *pulled, sprag_scratch *scratch);
 
 // Moves a body to the end of the step, from its velocity in that frame. dxStepBody over no time
 // is to follow, for geoms, the moved callback and damping. So it is for sprag_ode_fly.
-void sprag_ode_turn_with_axis(dBodyID body, const double axis[3], dReal step);
+void sprag_ode_turn_with_axis(dBodyID body, const ode_spin *spin, dReal step);
 
 // Slows v down to the body's greatest angular velocity. false: it is no greater.
 bool sprag_ode_cap_turn(dBodyID body, double v[6]);

@@ -27,6 +27,15 @@
 // its branch at the dead points. load_energy.c sees to it that u and the look ahead bring no energy
 // into the island. With `arcs`, the joints of all islands look ahead.
 //
+// A body that spins fast on one joint, to the world, goes with its anchor, a point of the axis. The
+// joint looks ahead by all of the way from the tangent to the circle, at the turn before the step:
+// else the anchor lags behind, the joint's force has a torque about the world's axis, and a
+// gyroscope on a long arm sinks. The speed inwards is such that the speed along the circle after
+// the turn is that before it. Along the circle the joint does not look ahead: where the axis
+// nutates, the next turn has another direction, and that would win energy. So would errors of the
+// way that are mended a few steps later: after the solve, with the turn of the step itself, the
+// body is put to where its anchor stays (spin_step.c).
+//
 // Forces are those of the last step. Where they grow so much within the step that A is too small
 // for them (a load falls into a chain), the step is solved again with A from its own forces. Then
 // no row looks ahead: the bodies do not turn as before.
@@ -37,6 +46,57 @@
 #include "linalg.h"
 #include "loads.h"
 #include "vectors3.h"
+
+// ---- anchors that bodies go with
+
+static bool is_fixed(const ode_problem *pulled, int body)
+{
+    return body == SPRAG_STATIC || !(pulled->body[body].mass > 0);
+}
+
+static ode_spin *spin_of(const ode_problem *pulled, int body)
+{
+    ode_spin *of = pulled->spin, *end = of + pulled->spins;
+    while (of < end && of->body != body) {
+        of++;
+    }
+    return of < end ? of : NULL;
+}
+
+// Does no other joint hold a point of the body?
+static bool is_alone(const ode_problem *pulled, const ode_loaded_joint *joint, int body)
+{
+    bool alone = true;
+    for (int i = 0; i < pulled->loadeds && alone; i++) {
+        const ode_loaded_joint *other = &pulled->loaded[i];
+        alone = other == joint || other->rows == 0 ||
+                (other->row->body[0] != body && other->row->body[1] != body);
+    }
+    return alone;
+}
+
+// Does any body go with its anchor?
+static bool find_anchors(const ode_problem *pulled)
+{
+    bool any = false;
+    for (int i = 0; i < pulled->spins; i++) {
+        pulled->spin[i].follows = false;
+    }
+    for (int i = 0; i < pulled->loadeds && pulled->spins > 0; i++) {
+        const ode_loaded_joint *joint = &pulled->loaded[i];
+        const int *body = joint->row->body, side = is_fixed(pulled, body[1]) ? 0 : 1;
+        ode_spin *of = joint->linear == 3 && is_fixed(pulled, body[!side])
+                           ? spin_of(pulled, body[side])
+                           : NULL;
+        if (of && is_alone(pulled, joint, body[side])) {
+            memset(of->anchor, 0, sizeof of->anchor);
+            memset(of->ahead, 0, sizeof of->ahead);
+            add_scaled(of->anchor, dot3(of->axis, joint->lever[side]), of->axis, 3);
+            of->follows = any = true;
+        }
+    }
+    return any;
+}
 
 // ---- rows that look ahead
 
@@ -60,6 +120,20 @@ INLINE void set_turn(ode_turn *to, const double w[3], const double *axis, double
         to->inward = step * (1 - cos(angle)) / square;
     }
     to->sine = sine - 1;
+    to->follows = NULL;
+}
+
+// The way of an anchor, unless its axis turns too far to go with it.
+static void set_way(ode_turn *to, ode_spin *spin, double step)
+{
+    static const double farthest = 1; // rad
+    const double half = 0.5 * sqrt(to->square);
+    spin->follows = spin->follows && 2 * half < farthest;
+    if (spin->follows) {
+        to->follows = spin;
+        to->sine = 0;
+        to->inward = 0.5 * step * (half > 0 ? tan(half) / half : 1);
+    }
 }
 
 // m/s, at which the anchors part, without what mends their gap.
@@ -96,27 +170,34 @@ bool sprag_ode_arcs_differ(const ode_problem *a, const ode_problem *b)
     return any;
 }
 
-// share: of the way; 0: by share_of_way().
+// share: of the way; 0: by share_of_way(), if joints look ahead without loads. Of the way of what
+// goes with its anchor: all.
 INLINE void look_ahead_of_joint(const ode_problem *pulled, ode_loaded_joint *joint, double share)
 {
     const int *body = joint->row->body;
-    vector3 way = {0};
+    vector3 way = {0}, all = {0};
     for (int side = 0; side < 2; side++) {
         if (body[side] != SPRAG_STATIC) {
             const ode_turn *of = &pulled->turn[body[side]];
+            const double *lever = of->follows ? of->follows->anchor : joint->lever[side];
             vector3 across, in;
-            cross_vectors3(&across, &CONST_VECTOR3(of->turn), &CONST_VECTOR3(joint->lever[side]));
+            cross_vectors3(&across, &CONST_VECTOR3(of->turn), &CONST_VECTOR3(lever));
             cross_vectors3(&in, &CONST_VECTOR3(of->turn), &across);
             const vector3 part = of->sine * across + of->inward * in;
-            way += side ? -part : part;
+            if (of->follows) {
+                VECTOR3(of->follows->ahead) = part;
+                all += side ? -part : part;
+            } else {
+                way += side ? -part : part;
+            }
         }
     }
-    if (!(share > 0)) {
+    if (!(share > 0) && pulled->arcs) {
         double of[3];
         store3(of, &way);
         share = share_of_way(pulled, joint, of);
     }
-    way *= -share;
+    way = -share * way - all;
     double *ahead = pulled->ahead + joint->at;
     for (int i = 0; i < joint->rows; i++) {
         sprag_row *row = &joint->row[i];
@@ -133,9 +214,13 @@ static void set_turns(const ode_problem *pulled)
 {
     for (int i = 0, spin = 0; i < pulled->problem.bodies; i++) {
         bool spins = spin < pulled->spins && pulled->spin[spin].body == i;
-        const double *axis = spins ? pulled->spin[spin++].axis : NULL;
+        ode_spin *of = spins ? &pulled->spin[spin++] : NULL;
         const sprag_body *body = &pulled->body[i];
-        set_turn(&pulled->turn[i], body->velocity + 3, axis, pulled->problem.step, body->by_angle);
+        set_turn(&pulled->turn[i], body->velocity + 3, of ? of->axis : NULL, pulled->problem.step,
+                 body->by_angle);
+        if (of) {
+            set_way(&pulled->turn[i], of, pulled->problem.step);
+        }
     }
 }
 
@@ -230,7 +315,9 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
     sprag_ode_stiffen_bodies(pulled, warm_start, scratch);
     sprag_ode_set_targets(pulled, scratch);
     const bool finds = !pulled->knows_opened && was_loaded(pulled);
-    const bool any = finds || pulled->arcs || pulled->stiffened_bodies + pulled->distances > 0;
+    const bool follows = find_anchors(pulled),
+               ahead = pulled->stiffened_bodies > 0 || follows || pulled->arcs;
+    const bool any = finds || ahead || pulled->distances > 0;
     if (any && !pulled->ahead) {
         pulled->ahead = SPRAG_TAKE(scratch, pulled->problem.rows + 2 * pulled->distances, double);
     }
@@ -243,7 +330,7 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
     }
     if (pulled->solve == ODE_WON) {
         sprag_ode_mend_nothing(pulled);
-    } else if (pulled->solve == ODE_FIRST && (pulled->stiffened_bodies > 0 || pulled->arcs)) {
+    } else if (pulled->solve == ODE_FIRST && ahead) {
         look_ahead(pulled);
     }
     if (pulled->distances > 0) {

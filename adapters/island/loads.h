@@ -69,13 +69,13 @@ struct ode_load {
     double torque[4];    // N m, of the rows without a linear part
 };
 
-// The turn of a body within the step: see set_turn().
+// The turn of a body within the step: see set_turn(). No vector lies across two lines of the cache.
 struct ode_turn {
-    double turn[4]; // rad/s
-    double square;  // rad^2, of the angle in the step
-    double sine;    // less 1
-    double inward;  // s
-    double none;    // so that no vector lies across two lines of the cache
+    double turn[4];    // rad/s
+    double square;     // rad^2, of the angle in the step
+    double sine;       // less 1
+    double inward;     // s
+    ode_spin *follows; // goes with its anchor; NULL: ODE moves it by its velocity
 };
 
 // ---- rows

@@ -4,24 +4,24 @@
 
 #include "island.h"
 
-// Forces that the moved callback adds are lost, as in stock. axis: that the body spins about; NULL:
-// ODE's own dxStepBody turns it.
-static void integrate(dBodyID body, dReal step, const double *axis)
+// Forces that the moved callback adds are lost, as in stock. spin: of the body; NULL: ODE's
+// own dxStepBody turns it.
+static void integrate(dBodyID body, dReal step, const ode_spin *spin)
 {
-    if (axis) {
-        sprag_ode_turn_with_axis(body, axis, step);
+    if (spin) {
+        sprag_ode_turn_with_axis(body, spin, step);
     }
-    sprag_ode_step_body(body, axis ? 0 : step);
+    sprag_ode_step_body(body, spin ? 0 : step);
     sprag_ode_empty_accumulators(body);
 }
 
 // A moved callback finds the weight in the accumulator, as in stock.
-static void integrate_with_weight(dBodyID body, dReal step, const double *axis)
+static void integrate_with_weight(dBodyID body, dReal step, const ode_spin *spin)
 {
     if (sprag_ode_calls_back(body)) {
         sprag_ode_add_weight(body);
     }
-    integrate(body, step, axis);
+    integrate(body, step, spin);
 }
 
 int sprag_ode_push_velocities(const ode_problem *pulled, ode_warm_start *warm_start,
@@ -93,16 +93,15 @@ void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6], co
             sprag_ode_fetch_bodies(island->body, i, island->bodies);
             fetch_geoms(island, i);
         }
-        const double *axis = spin < end && spin->body == i ? spin->axis : NULL;
-        spin += axis != NULL;
+        const ode_spin *of = spin < end && spin->body == i ? spin++ : NULL;
         if (force) {
             double velocity[6];
             sprag_ode_read_velocity(island->body[i], velocity);
             sprag_ode_apply_added_force(island->body[i], force[i], step, velocity);
             sprag_ode_set_velocity(island->body[i], velocity);
-            integrate(island->body[i], step, axis);
+            integrate(island->body[i], step, of);
         } else {
-            integrate_with_weight(island->body[i], step, axis);
+            integrate_with_weight(island->body[i], step, of);
         }
     }
 }

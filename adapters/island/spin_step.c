@@ -8,7 +8,25 @@
 #include "spin.h"
 #include "spinners.h"
 
-// The axis that a ball turns about as a wheel, on a hinge or hinge2.
+// The arm from its centre to a ball joint, to the world, that alone holds it. false: it has none.
+static bool finds_arm(dBodyID body, dJointID joint, dVector3 arm)
+{
+    const int side = dJointGetBody(joint, 1) == body;
+    const dBodyID other = dJointGetBody(joint, !side);
+    if (dJointGetType(joint) != dJointTypeBall || dBodyGetNumJoints(body) > 1 ||
+        (other && !dBodyIsKinematic(other))) {
+        return false;
+    }
+    if (side == 0) {
+        dJointGetBallAnchor(joint, arm);
+    } else {
+        dJointGetBallAnchor2(joint, arm);
+    }
+    dSubtractVectors3(arm, arm, dBodyGetPosition(body));
+    return dSafeNormalize3(arm);
+}
+
+// The axis that a ball turns about as a wheel, on a hinge or hinge2, or as a gyroscope.
 static bool finds_axle(dBodyID body, const double inertia[9], double axis[3])
 {
     if (!sprag_spin_is_round(inertia)) {
@@ -22,7 +40,7 @@ static bool finds_axle(dBodyID body, const double inertia[9], double axis[3])
             dJointGetHingeAxis(joint, axle);
         } else if (type == dJointTypeHinge2 && dJointGetBody(joint, 1) == body) {
             dJointGetHinge2Axis2(joint, axle);
-        } else {
+        } else if (type == dJointTypeNone || !finds_arm(body, joint, axle)) {
             continue;
         }
         memcpy(axis, axle, 3 * sizeof *axis);
@@ -98,7 +116,7 @@ void sprag_ode_spin(ode_problem *pulled, sprag_scratch *scratch)
             spin(&pulled->body[i], dBodyGetAngularVel(pulled->island.body[i]), axis[i],
                  hold[i].touched, step)) {
             ode_spin *found = &pulled->spin[pulled->spins++];
-            found->body = i;
+            *found = (ode_spin){.body = i};
             memcpy(found->axis, axis[i], sizeof found->axis);
         }
     }
@@ -127,13 +145,33 @@ static void put(dBodyID body, const double v[6], const dReal q[4], dReal step)
     sprag_ode_set_velocity(body, v);
 }
 
-void sprag_ode_turn_with_axis(dBodyID body, const double axis[3], dReal step)
+// Puts a body to where its velocity and this turn leave its anchor in place. w: rad/s, in the frame
+// that follows the axis.
+static void follow_anchor(dBodyID body, const ode_spin *spin, const double w[3],
+                          const double turn[4], dReal step)
 {
-    double v[6], turn[4];
+    const dReal *at = dBodyGetPosition(body);
+    double way[3], after[3];
+    cross3(w, spin->anchor, way);
+    memcpy(after, spin->anchor, sizeof after);
+    sprag_spin_rotate(turn, after);
+    for (int k = 0; k < 3; k++) {
+        way[k] = step * (way[k] + spin->ahead[k]) - (after[k] - spin->anchor[k]);
+    }
+    dBodySetPosition(body, at[0] + way[0], at[1] + way[1], at[2] + way[2]);
+}
+
+void sprag_ode_turn_with_axis(dBodyID body, const ode_spin *spin, dReal step)
+{
+    double v[6], w[3], turn[4];
     dQuaternion after;
     sprag_ode_read_velocity(body, v);
     sprag_ode_cap_turn(body, v);
-    sprag_spin_turn(axis, step, v + 3, turn);
+    memcpy(w, v + 3, sizeof w);
+    sprag_spin_turn(spin->axis, step, v + 3, turn);
+    if (spin->follows) {
+        follow_anchor(body, spin, w, turn, step);
+    }
     dQMultiply0(after, turn, dBodyGetQuaternion(body));
     put(body, v, after, step);
 }

@@ -182,7 +182,7 @@ static void multiply_quaternions(const double a[4], const double b[4], double c[
     memcpy(c + 1, across, sizeof across);
 }
 
-static void rotate(const double q[4], double x[3])
+void sprag_spin_rotate(const double q[4], double x[3])
 {
     double across[3], twice[3];
     cross3(q + 1, x, across);
@@ -201,7 +201,7 @@ void sprag_spin_turn(const double axis[3], double step, double w[3], double turn
     quaternion_of(across, Q);
     quaternion_of(about, S);
     multiply_quaternions(Q, S, turn);
-    rotate(Q, w);
+    sprag_spin_rotate(Q, w);
 }
 
 // ---- free flight
@@ -211,9 +211,9 @@ static void multiply_turned(const double A[9], const double q[4], const double x
 {
     const double back[4] = {q[0], -q[1], -q[2], -q[3]};
     double own[3] = {x[0], x[1], x[2]};
-    rotate(back, own);
+    sprag_spin_rotate(back, own);
     mul33(A, own, y);
-    rotate(q, y);
+    sprag_spin_rotate(q, y);
 }
 
 // dq/dt = w q / 2 with w = R I^-1 R' L

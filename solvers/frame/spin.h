@@ -35,6 +35,9 @@ bool sprag_spin_free(double inertia[9], const double axis[3], const double w[3],
 // of the step in the frame that follows the axis; makes w that in world axes.
 void sprag_spin_turn(const double axis[3], double step, double w[3], double turn[4]);
 
+// Turns a vector by a quaternion.
+void sprag_spin_rotate(const double q[4], double x[3]);
+
 // Free flight over a step: the angular momentum stays, and the energy, to rounding. inertia: in the
 // axes of the body. q: its rotation. w: world axes.
 void sprag_spin_fly(const double inertia[9], double step, double w[3], double q[4]);
