@@ -109,7 +109,7 @@ static sprag_result solve_problem(ode_problem *pulled, const sprag_stribeck_opti
 {
     const sprag_scratch before = *scratch;
     const sprag_result result =
-        sprag_stribeck_solve(&pulled->problem, options, scratch, &pulled->solution, stats);
+        sprag_stribeck_solve_bounded(&pulled->problem, options, scratch, &pulled->solution, stats);
     sprag_scratch_release(scratch, &before);
     return result;
 }

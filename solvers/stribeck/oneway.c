@@ -2,6 +2,11 @@
 
 #include <math.h>
 
+#include "kinematics.h"
+#include "linalg.h"
+#include "stribeck.h"
+#include "stribeck_constants.h"
+
 static bool is_bounded_by_normal(const sprag_cone *cone)
 {
     return !cone->force && !isinf(cone->coefficient);
@@ -98,5 +103,66 @@ sprag_result sprag_oneway_solve(sprag_strategy_state *w)
     result = sprag_strategy_solve(w);
     w->stats.strategy = first > w->stats.strategy ? first : w->stats.strategy;
     w->stats.bound_error = bound_error(system, normal, mu);
+    return result;
+}
+
+// ---- where friction contradicts the normals
+
+// J, twice the kinetic energy of a body.
+static double twice_energy(const sprag_body *body, const double v[6])
+{
+    double turned[3];
+    mul33(body->inertia, v + 3, turned);
+    return body->mass * dot3(v, v) + dot3(v + 3, turned);
+}
+
+// Is the work of the forces, at the velocities that hard contacts ask for and do not get, beyond
+// the energy that bodies have? Not near rest, where sweeps that have not converged leave as much.
+static bool contradicts(const sprag_problem *problem, const sprag_solution *solution)
+{
+    double power = 0, start = 0, change = 0, ends = 0;
+    for (int i = 0; i < problem->contacts; i++) {
+        const sprag_contact *contact = &problem->contact[i];
+        const double force = solution->contact_force[i][0];
+        if (contact->stiffness > 0) { // the scheme is explicit there
+            return false;
+        }
+        if (force > 0 && (contact->rebounds || contact->bias < 0)) {
+            const double u =
+                sprag_contact_rate(contact, *solution->velocity, sizeof *solution->velocity);
+            power += force * fmax(0, contact->bias - contact->compliance * force - u);
+        }
+    }
+    for (int i = 0; i < problem->bodies && power > 0; i++) {
+        const sprag_body *body = &problem->body[i];
+        double gain[6];
+        for (int k = 0; k < 6; k++) {
+            gain[k] = body->free_velocity[k] - body->velocity[k];
+        }
+        start += twice_energy(body, body->velocity);
+        change += twice_energy(body, gain);
+        ends += twice_energy(body, solution->velocity[i]);
+    }
+    return start > change && problem->step * power > STRIBECK_CONTRADICTION * (start + ends);
+}
+
+sprag_result sprag_stribeck_solve_bounded(const sprag_problem *problem,
+                                          const sprag_stribeck_options *options,
+                                          sprag_scratch *scratch, sprag_solution *solution,
+                                          sprag_stats *stats)
+{
+    sprag_result result = sprag_stribeck_solve(problem, options, scratch, solution, stats);
+    if (result == SPRAG_OK && options->scheme == SPRAG_TWO_WAY && contradicts(problem, solution)) {
+        const sprag_stats first = *stats;
+        sprag_stribeck_options one_way = *options;
+        one_way.scheme = SPRAG_ONE_WAY;
+        one_way.warm = false;
+        result = sprag_stribeck_solve(problem, &one_way, scratch, solution, stats);
+        stats->strategy = SPRAG_STRATEGY_FROZEN_FRICTION;
+        stats->iterations += first.iterations;
+        stats->sweeps += first.sweeps;
+        stats->sweep_work += first.sweep_work;
+        stats->factorizations += first.factorizations;
+    }
     return result;
 }

@@ -64,6 +64,19 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_scratch *scratch,
                                   sprag_solution *solution, sprag_stats *stats);
 
+// The same; but where friction contradicts what contacts ask for, by the one-way scheme.
+// options, stats: not NULL.
+//
+// Coulomb's problem has a solution if bodies can move such that each contact separates by more than
+// it asks for, and by mu times its slip besides (Acary, Cadoux, Lemarechal, Malick: A formulation
+// of the linear discrete Coulomb friction problem via convex optimization, 2011). A ball that is to
+// rebound from two walls at a right angle cannot if mu is above 1, nor from three if it is above
+// 0.71. Forces then grow until they are cut off, press against one another, and let bodies pass.
+sprag_result sprag_stribeck_solve_bounded(const sprag_problem *problem,
+                                          const sprag_stribeck_options *options,
+                                          sprag_scratch *scratch, sprag_solution *solution,
+                                          sprag_stats *stats);
+
 // After sprag_stribeck_solve, with the same arguments: where rebounds and the recovery of overlaps
 // (contact->recovery) win energy, solves again without them, and sets the solution to the mean of
 // both that wins what each of them would win alone. stats: residual and gap are those of the worse

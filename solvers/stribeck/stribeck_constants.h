@@ -21,6 +21,13 @@ static const double STRIBECK_HELD_TOLERANCE = 0.01;
 // Residual (residual.h, relative) at which no further strategy is tried: 1 is that of no solution.
 static const double STRIBECK_ACCEPTED = 1;
 
+// ---- Friction that contradicts (oneway.c)
+
+// Relative to the kinetic energy before and after the step: work of the forces at the velocities
+// that contacts miss. Larger: balls pass walls with a mu of 2; smaller: heaps that sweeps have not
+// quite solved are solved three times.
+static const double STRIBECK_CONTRADICTION = 0.01;
+
 // ---- The limit of energy (limit_energy.c)
 
 // Relative to the energy of the velocities that all impulses add: gain of a step that is rounding,
