@@ -113,15 +113,22 @@ static const sprag_world_event *find_stall(const frame_state *frame)
     return NULL;
 }
 
-static void warn_of_stall(world_state *w, double stalled)
+static void warn_of_stall(world_state *w, const sprag_advance_stats *stats)
 {
     char a[DESCRIPTION_MAX], b[DESCRIPTION_MAX];
+    const double stalled = stats->stalled;
     const sprag_world_event *e = find_stall(w->frame);
     if (e && e->body[0]) {
         warn(w, "stalled",
              "no sub-step without overlap was found for %g s, first between %s and %s. The bodies "
              "that may touch them did not move in that time.",
              stalled, describe_body(a, e->body[0]), describe_body(b, e->body[1]));
+    } else if (stats->work > 1) {
+        warn(w, "stalled",
+             "the work that a step may take was spent for the last %g s of it: more geoms, or "
+             "triangles, are near each other than it is enough for. Their bodies did not move in "
+             "that time.",
+             stalled);
     } else {
         warn(w, "stalled",
              "no sub-step was found for %g s, although no geoms are in the way: joints contradict "
@@ -145,7 +152,7 @@ void warn_of_frame(world_state *w, const ode_advance *step)
     }
     warn_of_contacts(w, step);
     if (step->results.stats.stalled > 0 && warn_first(w, WARN_STALL)) {
-        warn_of_stall(w, step->results.stats.stalled);
+        warn_of_stall(w, &step->results.stats);
     }
     if (step->warnings.crowded[0] && warn_first(w, WARN_CROWDED)) {
         warn(w, NULL,
