@@ -17,6 +17,8 @@
 #include "arguments.h"
 #include "cli.h"
 #include "exec.h"
+#include "recording_header.h"
+#include "report.h"
 #include "say.h"
 
 #ifndef SPRAG_LIBDIR
@@ -339,8 +341,8 @@ int cli_exec(int argc, char **argv)
     if (!quiet) {
         cli_note_unheeded(options, &(const method *){s.method}, 1);
     }
-    if ((stats && !cli_set_output("SPRAG_STATS", stats)) ||
-        (record && !cli_set_output("SPRAG_RECORD", record))) {
+    if ((stats && !cli_set_output("SPRAG_STATS", stats, STATISTICS_START)) ||
+        (record && !cli_set_output("SPRAG_RECORD", record, RECORDING_START))) {
         return EXIT_FAILURE;
     }
     return exec_program(argv + optind, method_name, options, quiet);

@@ -17,6 +17,7 @@
 #include "exec.h"
 #include "in_place_print.h"
 #include "progress.h"
+#include "recording_header.h"
 #include "report_page.h"
 #include "say.h"
 #include "table.h"
@@ -88,7 +89,7 @@ static int read_arguments(in_place *p, int argc, char **argv)
         return code;
     }
     p->data.every = (int)every;
-    if (p->record && !cli_set_output("SPRAG_RECORD", p->record)) {
+    if (p->record && !cli_set_output("SPRAG_RECORD", p->record, RECORDING_START)) {
         return EXIT_FAILURE;
     }
     if (optind == argc) {
@@ -293,7 +294,8 @@ int cli_in_place(int argc, char **argv)
 {
     in_place p = {.data = {.options = "", .under = "ode", .every = EVERY}, .patience = patience};
     int code = read_arguments(&p, argc, argv);
-    if (code < 0 && ((p.json && !cli_can_write(p.json)) || (p.page && !cli_can_write(p.page)))) {
+    if (code < 0 &&
+        ((p.json && !cli_can_write(p.json, NULL)) || (p.page && !cli_can_write(p.page, NULL)))) {
         code = EXIT_FAILURE;
     }
     if (code < 0) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "recording_header.h"
 #include "request.h"
 #include "say.h"
 #include "table.h"
@@ -161,7 +162,7 @@ int request_read(request *r, int argc, char **argv, const char *help, const char
         !choose_methods(r, names, default_methods)) {
         return EXIT_USAGE;
     }
-    return !record || cli_set_output("SPRAG_RECORD", record) ? -1 : EXIT_FAILURE;
+    return !record || cli_set_output("SPRAG_RECORD", record, RECORDING_START) ? -1 : EXIT_FAILURE;
 }
 
 void request_free(request *r)

@@ -14,6 +14,7 @@
 #include "arguments.h"
 #include "film.h"
 #include "linalg.h"
+#include "recording_header.h"
 #include "report_cli.h"
 #include "rerun.h"
 #include "say.h"
@@ -260,7 +261,7 @@ int cli_replay(int argc, char **argv)
     if (method && !cli_read_method(&s, method, strlen(method))) {
         return EXIT_USAGE;
     }
-    if (!cli_can_read_again(argv[optind]) || (kept && !cli_can_write(kept))) {
+    if (!cli_can_read_again(argv[optind]) || (kept && !cli_can_write(kept, RECORDING_START))) {
         return EXIT_FAILURE;
     }
     if (kept && is_same_file(kept, argv[optind])) {

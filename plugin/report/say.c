@@ -13,7 +13,7 @@
 #include "text.h"
 
 // So many bytes of a longer message are shown at either end: the arguments of the user are in it.
-enum { SHOWN = 500 };
+enum { SHOWN = 500, START_MAX = 64 };
 
 // Nothing that a terminal would act on, and no further line.
 static bool is_plain(const unsigned char *at, int length)
@@ -133,8 +133,20 @@ bool cli_can_read_again(const char *name)
     return !is_pipe;
 }
 
+// A name in /dev may lead to the output of the command.
+static bool holds_something_else(const char *name, const char *start)
+{
+    char text[START_MAX] = "";
+    FILE *from = start && strncmp(name, "/dev/", 5) != 0 ? fopen(name, "rb") : NULL;
+    size_t length = from ? fread(text, 1, strlen(start), from) : 0;
+    if (from) {
+        fclose(from);
+    }
+    return length > 0 && strncmp(text, start, strlen(start)) != 0;
+}
+
 // Does not open a pipe, whose reader would see its end, and removes the file that it has made.
-bool cli_can_write(const char *name)
+bool cli_can_write(const char *name, const char *start)
 {
     struct stat is;
     bool is_new = lstat(name, &is) != 0;
@@ -147,12 +159,16 @@ bool cli_can_write(const char *name)
         return false;
     }
     close(descriptor);
+    if (holds_something_else(name, start)) {
+        cli_fail(0, "%s holds something else, and is left alone", name);
+        return false;
+    }
     return !is_new || unlink(name) == 0;
 }
 
-bool cli_set_output(const char *variable, const char *name)
+bool cli_set_output(const char *variable, const char *name, const char *start)
 {
-    return (strchr(name, '%') || cli_can_write(name)) && cli_set_file(variable, name, false);
+    return (strchr(name, '%') || cli_can_write(name, start)) && cli_set_file(variable, name, false);
 }
 
 static bool read_over(settings *s, const char *options, const char *where)

@@ -29,15 +29,16 @@ bool cli_names_file(const char *option, const char *name);
 bool cli_set_file(const char *variable, const char *name, bool literal);
 
 // The same for a file that the program writes. One that cannot be written is told before it runs,
-// unless the name has a "%", which each process expands.
-bool cli_set_output(const char *variable, const char *name);
+// unless the name has a "%", which each process expands. start: as of cli_can_write.
+bool cli_set_output(const char *variable, const char *name, const char *start);
 
 // false, after a message: the file is a pipe, which ends when it has been read once. Does not wait
 // for its writer.
 bool cli_can_read_again(const char *name);
 
-// false, after a message: the file cannot be written. To be asked before a run whose end writes it.
-bool cli_can_write(const char *name);
+// false, after a message: the file cannot be written, or is neither empty nor begins with `start`
+// (NULL: it may hold anything). To be asked before a run that writes it.
+bool cli_can_write(const char *name, const char *start);
 
 // Reads SPRAG_OPTIONS, then options (NULL for none), over the defaults. "help" prints the options
 // and ends the program. Returns false after printing why, when one of the two cannot be read, or

@@ -44,9 +44,8 @@ static void start(void)
 
 static size_t print_names(char names[ROW_MAX])
 {
-    static const char first[] = "process,world,method";
-    size_t length = sizeof first - 1;
-    memcpy(names, first, length);
+    size_t length = sizeof STATISTICS_START - 1;
+    memcpy(names, STATISTICS_START, length);
     length += statistics_print_names(names + length);
     names[length++] = '\n';
     names[length] = '\0';

@@ -57,6 +57,17 @@ done
 refuses 1 "$sprag" compare --record "$long" -- true
 refuses 1 "$sprag" run slope --record "$long"
 
+
+# A file that holds something else is left alone.
+echo mine >mine
+for option in --stats --record; do
+    refuses 1 "$sprag" exec "$option" mine true
+done
+refuses 1 "$sprag" run slope --record mine
+refuses 1 "$sprag" compare --record mine -- true
+refuses 1 "$sprag" replay ok.sprec --record mine
+[ "$(cat mine)" = mine ] || fail "mine: $(cat mine)"
+
 # An empty name is none.
 for words in 'run' 'compare' 'run slope -m' 'run slope --step' 'run slope --record' 'run slope --report' \
     'compare --all' 'exec --stats' 'exec --record' 'export ok.sprec --csv' 'export ok.sprec --gltf'; do
