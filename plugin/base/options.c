@@ -219,6 +219,17 @@ static const char *method_names(const option *o, char *text, size_t size)
     return text;
 }
 
+// The words that an option takes: "one, two or three".
+static const char *word_names(const option *o, char text[CELL_MAX])
+{
+    size_t used = 0;
+    for (int i = 0; o->words[i]; i++) {
+        const char *before = i == 0 ? "" : o->words[i + 1] ? ", " : " or ";
+        used += (size_t)snprintf(text + used, CELL_MAX - used, "%s%s", before, o->words[i]);
+    }
+    return text;
+}
+
 // ---- Reading
 
 static bool refuse_name(slice name, char *message)
@@ -304,17 +315,9 @@ static bool read_word(const option *o, int *to, slice value, char *message)
             return true;
         }
     }
-    char text[NAME_MAX_LENGTH + 4], names[MESSAGE_MAX / 2] = "";
-    for (int i = 0; o->words[i]; i++) {
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s%s",
-                 i == 0            ? ""
-                 : o->words[i + 1] ? ", "
-                                   : " or ",
-                 o->words[i]);
-    }
+    char text[NAME_MAX_LENGTH + 4], names[CELL_MAX];
     snprintf(message, MESSAGE_MAX, "%s=%s is not known; the option takes %s", o->name,
-             shown(value, text), names);
+             shown(value, text), word_names(o, names));
     return false;
 }
 
@@ -464,11 +467,13 @@ static void print_default(const settings *s, const option *o, char text[CELL_MAX
 
 static void print_range(const option *o, char text[CELL_MAX])
 {
-    if (o->kind == METHOD || o->kind == WORD) {
-        text[0] = '\0';
-        return;
+    if (o->kind == METHOD) {
+        snprintf(text, CELL_MAX, "see below");
+    } else if (o->kind == WORD) {
+        word_names(o, text);
+    } else {
+        text_print(text, CELL_MAX, "%.7g to %.7g", o->least, o->most);
     }
-    text_print(text, CELL_MAX, "%.7g to %.7g", o->least, o->most);
 }
 
 static int wider(int width, const char *text)
