@@ -327,7 +327,7 @@ static int do_jobs(const request *r, bool judged)
     job j;
     int code = EXIT_SUCCESS;
     json_t *all = r->json || r->report ? json_array() : NULL;
-    if (r->report && (!cli_can_write(r->report, NULL) || !report_begin())) {
+    if (r->report && (!cli_can_write(r->report, PAGE_START) || !report_begin())) {
         code = EXIT_FAILURE;
     }
     for (int i = 0; i < r->models; i++) {

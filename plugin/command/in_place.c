@@ -294,8 +294,8 @@ int cli_in_place(int argc, char **argv)
 {
     in_place p = {.data = {.options = "", .under = "ode", .every = EVERY}, .patience = patience};
     int code = read_arguments(&p, argc, argv);
-    if (code < 0 &&
-        ((p.json && !cli_can_write(p.json, NULL)) || (p.page && !cli_can_write(p.page, NULL)))) {
+    if (code < 0 && ((p.json && !cli_can_write(p.json, IN_PLACE_JSON_START)) ||
+                     (p.page && !cli_can_write(p.page, PAGE_START)))) {
         code = EXIT_FAILURE;
     }
     if (code < 0) {

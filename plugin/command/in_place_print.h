@@ -6,6 +6,8 @@
 
 #include "in_place.h"
 
+#define IN_PLACE_JSON_START "{\n \"schema\":"
+
 void in_place_print(const comparison *c);
 
 json_t *in_place_json(const comparison *c); // NULL: no memory

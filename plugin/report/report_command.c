@@ -25,15 +25,6 @@ static const char help[] =
     "         sprag run stack --record ours.sprec\n"
     "         sprag report stack.html quick.sprec ours.sprec\n";
 
-// The page comes first: a recording in its place would be lost.
-static bool is_recording(const char *file)
-{
-    sprag_recording r;
-    bool is = sprag_recording_open(&r, file);
-    sprag_recording_close(&r);
-    return is;
-}
-
 static int write_page(const char *file, const char *json, char **recording, int recordings)
 {
     char message[REPORT_MESSAGE];
@@ -127,12 +118,8 @@ int cli_report(int argc, char **argv)
         return cli_fail(EXIT_USAGE, "report takes the name of the page, and a recording or --json; "
                                     "see sprag report --help");
     }
-    struct stat is;
-    if (stat(argv[optind], &is) == 0 && S_ISREG(is.st_mode) && is_recording(argv[optind])) {
-        return cli_fail(EXIT_USAGE,
-                        "%s is a recording, and the name of the page comes first; see "
-                        "sprag report --help",
-                        argv[optind]);
+    if (!cli_can_write(argv[optind], PAGE_START)) {
+        return EXIT_FAILURE;
     }
     for (int i = optind + 1; i < argc; i++) {
         if (!cli_can_read_again(argv[i])) {

@@ -6,6 +6,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#define PAGE_START "<!DOCTYPE html>"
+
 // Before a run. false, after printing why, if it cannot be recorded.
 bool report_begin(void);
 

@@ -137,7 +137,7 @@ bool cli_can_read_again(const char *name)
 static bool holds_something_else(const char *name, const char *start)
 {
     char text[START_MAX] = "";
-    FILE *from = start && strncmp(name, "/dev/", 5) != 0 ? fopen(name, "rb") : NULL;
+    FILE *from = strncmp(name, "/dev/", 5) != 0 ? fopen(name, "rb") : NULL;
     size_t length = from ? fread(text, 1, strlen(start), from) : 0;
     if (from) {
         fclose(from);
@@ -160,7 +160,7 @@ bool cli_can_write(const char *name, const char *start)
     }
     close(descriptor);
     if (holds_something_else(name, start)) {
-        cli_fail(0, "%s holds something else, and is left alone", name);
+        cli_fail(0, "%s is to be written, but holds something else: it is left alone", name);
         return false;
     }
     return !is_new || unlink(name) == 0;

@@ -36,8 +36,8 @@ bool cli_set_output(const char *variable, const char *name, const char *start);
 // for its writer.
 bool cli_can_read_again(const char *name);
 
-// false, after a message: the file cannot be written, or is neither empty nor begins with `start`
-// (NULL: it may hold anything). To be asked before a run that writes it.
+// false, after a message: the file cannot be written, or is neither empty nor begins with `start`.
+// To be asked before a run that writes it.
 bool cli_can_write(const char *name, const char *start);
 
 // Reads SPRAG_OPTIONS, then options (NULL for none), over the defaults. "help" prints the options

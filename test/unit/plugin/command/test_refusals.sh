@@ -66,6 +66,12 @@ done
 refuses 1 "$sprag" run slope --record mine
 refuses 1 "$sprag" compare --record mine -- true
 refuses 1 "$sprag" replay ok.sprec --record mine
+refuses 1 "$sprag" run slope --report mine
+refuses 1 "$sprag" compare --report mine -- true
+refuses 1 "$sprag" compare --json mine -- true
+for file in mine ok.sprec; do
+    refuses 1 "$sprag" report "$file" ok.sprec
+done
 [ "$(cat mine)" = mine ] || fail "mine: $(cat mine)"
 
 # An empty name is none.
@@ -92,7 +98,7 @@ for words in run compare exec export replay report dump 'run slope -z' 'run slop
 done
 
 for words in 'help nothing' 'help exec run' '--version now' 'compare slope --every 5' 'run slope --steps 5' \
-    'compare --steps 1.5 -- true' 'compare --every 2.5 -- true' 'report ok.sprec ok.sprec' \
+    'compare --steps 1.5 -- true' 'compare --every 2.5 -- true' \
     'export ok.sprec ok.sprec --count' 'export --count' 'replay ok.sprec ok.sprec' 'report page.html' \
     'dump --step 3 slope' 'dump x.json' 'dump x.json slope stack' 'dump x.json --step 1x slope' 'dump x.json --'; do
     # shellcheck disable=SC2086 # words
