@@ -84,7 +84,7 @@ static const option options[] = {
     {"stribeck.max_continuation", INTEGER, AT(stribeck.max_continuation), 0, 100000, NULL, "",
      "most iterations of strategy continuation; 0: the strategy is not tried"},
     {"stribeck.sweeps", INTEGER, AT(stribeck.sweeps), 1, 1e6, NULL, "",
-     "most Gauss-Seidel sweeps of an island with effort=exact"},
+     "most Gauss-Seidel sweeps of an island with effort=exact; other efforts set their own"},
     {"stribeck.direct_work", REAL, AT(stribeck.direct_work), 0, 1e15, NULL, "",
      "most work of a factorization, in products of 6x6 blocks, with which effort=exact ends at a "
      "root; lower limits the time of a step; 0: islands are solved by sweeps alone"},
