@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -114,7 +115,7 @@ int cli_report(int argc, char **argv)
     if (code >= 0) {
         return code;
     }
-    if (optind == argc || (optind + 1 == argc && !json)) {
+    if (optind == argc || (optind + 1 == argc && !json) || !strcmp(argv[optind], "-")) {
         return cli_fail(EXIT_USAGE, "report takes the name of the page, and a recording or --json; "
                                     "see sprag report --help");
     }

@@ -99,7 +99,7 @@ done
 
 for words in 'help nothing' 'help exec run' '--version now' 'compare slope --every 5' 'run slope --steps 5' \
     'compare --steps 1.5 -- true' 'compare --every 2.5 -- true' \
-    'export ok.sprec ok.sprec --count' 'export --count' 'replay ok.sprec ok.sprec' 'report page.html' \
+    'export ok.sprec ok.sprec --count' 'export --count' 'replay ok.sprec ok.sprec' 'report page.html' 'report - ok.sprec' \
     'dump --step 3 slope' 'dump x.json' 'dump x.json slope stack' 'dump x.json --step 1x slope' 'dump x.json --'; do
     # shellcheck disable=SC2086 # words
     refuses 2 "$sprag" $words
