@@ -102,11 +102,19 @@ typedef struct ode_reach {
     int points; // at most
 } ode_reach;
 
+// Work of searches for touches. Two geoms take no more than a quarter of what is left.
+typedef struct ode_search {
+    int left; // advances in time, each of a gap, that may still be made
+    int end;  // of those, what two geoms have to leave
+    long cut; // pairs of geoms for which these were not enough, so far
+} ode_search;
+
 // A step to come, for geoms that may meet in it.
 typedef struct ode_ahead {
-    double step;    // s
-    double fall;    // m, by which weight alone may bring geoms nearer
-    double rebound; // m/s, that their bodies may gain where the last step has stopped them
+    double step;        // s
+    double fall;        // m, by which weight alone may bring geoms nearer
+    double rebound;     // m/s, that their bodies may gain where the last step has stopped them
+    ode_search *search; // of triangles
 } ode_ahead;
 
 // dCollide with contacts at all points within reach and, unless ahead is NULL, those of
@@ -128,12 +136,11 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
 
 // Whether two geoms that turn, or that something has turned aside, get well into one another within
 // a step (s) in which their bodies have these velocities (NULL: does not move), farther than when
-// it starts. aside: their contacts do not keep them apart then (ODE_SIDE_ASIDE). *left: advances in
-// time, each of a gap, that may be made, less those that have been. Two geoms take no more than a
-// quarter of them. false, too, where these are not enough to tell.
+// it starts. aside: their contacts do not keep them apart then (ODE_SIDE_ASIDE). false, too, where
+// the search has not enough work to tell.
 bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
-                           const double *const velocity[2], double step, bool aside, int *left,
-                           ode_touch *touch);
+                           const double *const velocity[2], double step, bool aside,
+                           ode_search *search, ode_touch *touch);
 
 // Widens a geom's box to where it may be in the step.
 void sprag_ode_sweep_bounds(dGeomID geom, const ode_ahead *ahead, double bounds[6]);

@@ -17,7 +17,8 @@
 #include "ode.h"
 #include "speculate.h"
 
-enum { ADVANCES_MAX = 64, PASSING_ADVANCES_MAX = 256, TOUCH_SHARE = 4 };
+// ADVANCES_OF_MESH: that two geoms, one of them a mesh, bring in for what is asked after them.
+enum { ADVANCES_MAX = 64, PASSING_ADVANCES_MAX = 256, ADVANCES_OF_MESH = 128, TOUCH_SHARE = 4 };
 
 // m, gap that counts as a touch.
 static const double touching = 1e-7;
@@ -110,14 +111,14 @@ static double closing(const ode_flyer f[2], const double *normal)
 }
 
 // Finds a time in the step at which the gap is no more than `least` (m), by times at which it is
-// more than `sure` (m) up to then. false: there is none, or none in so many advances, which count
-// down.
-static bool find_gap(ode_flyer f[2], double step, double least, double sure, int *advances,
-                     double *t, sprag_gap *gap, sprag_manifold *manifold)
+// more than `sure` (m) up to then. false: there is none, or none in so many advances, or in those
+// that the search has left.
+static bool find_gap(ode_flyer f[2], double step, double least, double sure, int advances,
+                     ode_search *search, double *t, sprag_gap *gap, sprag_manifold *manifold)
 {
     const double fastest = closing(f, NULL);
     *t = 0;
-    for (; *advances > 0 && *t < step; --*advances) {
+    for (; advances > 0 && search->left > search->end && *t < step; advances--, search->left--) {
         const double reach = fmax(fastest * (step - *t), touching);
         if (!gap_at(f, *t, reach, 2 * touching, gap, manifold) || gap->beyond) {
             return false;
@@ -298,14 +299,13 @@ static void put_points(question *q, double t, const double normal[3],
 }
 
 // Puts the contacts of the first touch, after which the geoms would overlap.
-static bool put_touch(question *q)
+static bool put_touch(question *q, ode_search *search)
 {
     ode_meeting *m = q->of;
     double t;
-    int advances = ADVANCES_MAX;
     sprag_gap gap;
     sprag_manifold manifold;
-    if (!find_gap(m->flyer, m->step, touching, 0, &advances, &t, &gap, &manifold) ||
+    if (!find_gap(m->flyer, m->step, touching, 0, ADVANCES_MAX, search, &t, &gap, &manifold) ||
         !overlaps_after(m->flyer, t, m->step)) {
         return false;
     }
@@ -330,35 +330,23 @@ static void put_near(question *q)
     }
 }
 
-// Puts one contact where geoms may be turned to one another. It has no force, its gap is too large
-// for that: it is the surface of the contact that sprag_ode_touch_ahead() may find.
-static void put_aside(question *q)
+// Puts one contact where geoms may be turned to one another, with too large a gap for any force:
+// it is the surface of the contact that sprag_ode_touch_ahead() may find. start: their gap now.
+static void put_aside(question *q, const sprag_gap *start)
 {
-    ode_meeting *m = q->of;
-    sprag_gap gap;
     ode_touch touch;
-    if (gap_at(m->flyer, 0, m->aside, 0, &gap, NULL) && !gap.beyond) {
-        set_touch(&touch, m->flyer, 0, gap.normal, 2 * m->aside, gap.point);
-        write(q, &touch)->side1 = ODE_SIDE_ASIDE;
-        q->count++;
-    }
+    set_touch(&touch, q->of->flyer, 0, start->normal, 2 * q->of->aside, start->point);
+    write(q, &touch)->side1 = ODE_SIDE_ASIDE;
+    q->count++;
 }
 
 // m, by which something may turn geoms towards one another, or a rebound may throw them, if they
-// are so fast that one may pass the other. 0: no.
-static double way_aside(const dGeomID geom[2], const double *const velocity[2],
+// are so fast that one may pass the other. 0: no. half: m, of their shortest extents; between: m,
+// the way of the first one as the second one sees it.
+static double way_aside(const dGeomID geom[2], const double half[2], const double between[3],
                         const ode_ahead *ahead)
 {
-    double between[3] = {0}, half[2];
-    for (int k = 0; k < 2; k++) {
-        double box[6];
-        sprag_ode_read_bounds(geom[k], box);
-        half[k] = half_of(box);
-        if (velocity[k]) {
-            add_scaled(between, k ? 1 : -1, velocity[k], 3);
-        }
-    }
-    const double way = ahead->step * (norm3(between) + ahead->rebound);
+    const double way = norm3(between) + ahead->step * ahead->rebound;
     const bool fast = !dGeomGetBody(geom[0])   ? way > fast_way * half[1]
                       : !dGeomGetBody(geom[1]) ? way > fast_way * half[0]
                                                : way > fmin(half[0], half[1]);
@@ -381,12 +369,20 @@ static void set_meeting(ode_meeting *m, const ode_geom *const side[2],
 
 void sprag_ode_set_meeting(ode_meeting *m, const ode_geom geom[2], const ode_ahead *ahead)
 {
-    double room[2][6];
+    double room[2][6], half[2], between[3] = {0};
     const ode_geom *const side[2] = {&geom[0], &geom[1]};
     const dGeomID id[2] = {geom[0].id, geom[1].id};
     const double *velocity[2];
     read_velocities(id, room, velocity);
-    set_meeting(m, side, velocity, ahead, way_aside(id, velocity, ahead));
+    for (int k = 0; k < 2; k++) {
+        double box[6];
+        sprag_ode_read_bounds(id[k], box);
+        half[k] = half_of(box);
+        if (velocity[k]) {
+            add_scaled(between, k ? -ahead->step : ahead->step, velocity[k], 3);
+        }
+    }
+    set_meeting(m, side, velocity, ahead, way_aside(id, half, between, ahead));
 }
 
 // Geoms that touch at up to three points may have contacts beside these; balls have none.
@@ -397,11 +393,6 @@ static bool may_have_more(const question *q, bool ball)
         touch += contact_at(q, i)->depth >= 0;
     }
     return q->count < q->most && (touch == 0 || (touch < 4 && !ball));
-}
-
-static bool is_ball(const ode_flyer *f)
-{
-    return f->start->shape.kind == SPRAG_SPHERE;
 }
 
 static bool moves_some(double reach)
@@ -419,8 +410,9 @@ int sprag_ode_speculate_shapes(ode_meeting *m, const sprag_gap *start, bool open
                                dContactGeom *contact, int skip, int found)
 {
     question q = {m, contact, skip, found, most};
-    if (!moves_some(m->within) ||
-        !may_have_more(&q, is_ball(&m->flyer[0]) || is_ball(&m->flyer[1]))) {
+    const bool ball = m->flyer[0].start->shape.kind == SPRAG_SPHERE ||
+                      m->flyer[1].start->shape.kind == SPRAG_SPHERE;
+    if (!moves_some(m->within) || !may_have_more(&q, ball)) {
         return 0;
     }
     sprag_gap gap;
@@ -432,19 +424,32 @@ int sprag_ode_speculate_shapes(ode_meeting *m, const sprag_gap *start, bool open
     }
     const bool fast = found == 0 && m->reach > fast_way * m->size;
     const bool near = found > 0 ? open : !start || may_come_near(m, start);
-    if (near && !(fast && put_touch(&q))) {
+    ode_search alone = {.left = ADVANCES_MAX};
+    if (near && !(fast && put_touch(&q, &alone))) {
         put_near(&q);
     }
-    if (m->aside > 0 && q.count == 0) {
-        put_aside(&q);
+    if (m->aside > 0 && q.count == 0 && start && start->distance <= m->aside) {
+        put_aside(&q, start);
     }
     return q.count - found;
+}
+
+// Do the boxes of a pair meet if its first one goes this way (m), and both turn by so much (m)?
+static bool boxes_meet(const ode_pair *pair, const double way[3], double turn)
+{
+    double box[2][6];
+    for (int k = 0; k < 2; k++) {
+        sprag_shape_bounds(&pair->side[k]->shape, &pair->side[k]->pose, box[k]);
+    }
+    sprag_box_sweep(box[0], way, turn);
+    return sprag_boxes_overlap(box[0], box[1]);
 }
 
 // Meshes have contacts of a first touch only, and none beside those that touch.
 static int speculate_mesh(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
                           const ode_ahead *ahead, question q)
 {
+    static const double nowhere[3];
     double room[2][6], between[3];
     const double *velocity[2];
     flight box[2];
@@ -452,27 +457,41 @@ static int speculate_mesh(ode_geometry *geometry, sprag_scratch *scratch, const 
     read_velocities(geom, room, velocity);
     const double reach = set_flights(box, geom, velocity, ahead->step, between) + ahead->fall;
     const double far = reach + ahead->step * ahead->rebound;
-    const double aside = way_aside(geom, velocity, ahead);
-    if (aside > 0) {
-        sprag_box_grow(box[0].box, far);
-    } else {
-        sprag_box_sweep(box[0].box, between, box[0].turn + box[1].turn + near_way * reach);
-    }
+    const double half[2] = {half_of(box[0].box), half_of(box[1].box)};
+    const double aside = way_aside(geom, half, between, ahead);
+    const double margin = aside > 0 ? far : box[0].turn + box[1].turn + near_way * reach;
+    const double *way = aside > 0 ? nowhere : between;
+    sprag_box_sweep(box[0].box, way, margin);
     if (q.count > 0 || !sprag_boxes_overlap(box[0].box, box[1].box) || !moves_some(far) ||
         sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * far, scratch, &pairs)) {
         return 0;
     }
-    for (int i = 0; i < pairs.count && q.count < q.most; i++) {
-        ode_meeting m;
-        q.of = &m;
-        set_meeting(&m, pairs.pair[i].side, velocity, ahead, aside);
-        put_touch(&q);
+    ode_search *search = ahead->search;
+    sprag_gap nearest = {.distance = INFINITY};
+    const ode_pair *pair = pairs.pair, *end = pair + pairs.count, *worst = NULL;
+    ode_meeting m;
+    q.of = &m;
+    search->left += ADVANCES_OF_MESH;
+    search->end = search->left - search->left / TOUCH_SHARE;
+    for (; pair < end && q.count < q.most && search->left > search->end; pair++) {
+        sprag_gap gap;
+        if (!boxes_meet(pair, way, margin)) {
+            continue;
+        }
+        set_meeting(&m, pair->side, velocity, ahead, aside);
+        search->left--;
+        if (gap_at(m.flyer, 0, m.within, 0, &gap, NULL) && !gap.beyond) {
+            if (may_come_near(&m, &gap)) {
+                put_touch(&q, search);
+            }
+            worst = gap.distance < nearest.distance ? pair : worst;
+            nearest = worst == pair ? gap : nearest;
+        }
     }
-    for (int i = 0; i < pairs.count && aside > 0 && q.count == 0; i++) {
-        ode_meeting m;
-        q.of = &m;
-        set_meeting(&m, pairs.pair[i].side, velocity, ahead, aside);
-        put_aside(&q);
+    search->cut += search->left <= search->end;
+    if (aside > 0 && q.count == 0 && nearest.distance <= aside) {
+        set_meeting(&m, worst->side, velocity, ahead, aside);
+        put_aside(&q, &nearest);
     }
     return q.count;
 }
@@ -498,20 +517,16 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
 // ---- after a solve
 
 // Finds a time in the step at which geoms overlap by more than when it starts, by this share of the
-// smaller size. left: advances that may be made, less those that have been.
-static bool find_passing(ode_flyer f[2], double step, double share, int *left, double *t,
+// smaller size.
+static bool find_passing(ode_flyer f[2], double step, double share, ode_search *search, double *t,
                          sprag_gap *gap)
 {
-    int advances = *left < PASSING_ADVANCES_MAX ? *left : PASSING_ADVANCES_MAX;
     const double more = share * smaller(f[0].size, f[1].size);
     if (!gap_at(f, 0, closing(f, NULL) * step, 0, gap, NULL) || gap->beyond) {
         return false;
     }
     const double least = fmin(0, gap->distance) - more;
-    *left -= advances;
-    const bool found = find_gap(f, step, least, least - more, &advances, t, gap, NULL);
-    *left += advances;
-    return found;
+    return find_gap(f, step, least, least - more, PASSING_ADVANCES_MAX, search, t, gap, NULL);
 }
 
 // Contacts let nothing pass that does not turn.
@@ -545,24 +560,10 @@ static double way_unseen(const dGeomID geom[2], const double *const velocity[2],
     return norm3(way);
 }
 
-// Do the boxes of a pair meet if its first one goes this way (m), and both turn by so much (m)?
-static bool boxes_meet(const ode_pair *pair, const double way[3], double turn)
-{
-    double box[2][6];
-    for (int k = 0; k < 2; k++) {
-        sprag_shape_bounds(&pair->side[k]->shape, &pair->side[k]->pose, box[k]);
-    }
-    sprag_box_sweep(box[0], way, turn);
-    return sprag_boxes_overlap(box[0], box[1]);
-}
-
 bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
-                           const double *const velocity[2], double step, bool aside, int *left,
-                           ode_touch *touch)
+                           const double *const velocity[2], double step, bool aside,
+                           ode_search *search, ode_touch *touch)
 {
-    int own = *left / TOUCH_SHARE;
-    const int before = own;
-    bool found = false;
     flight box[2];
     double between[3];
     const double reach = set_flights(box, geom, velocity, step, between);
@@ -575,24 +576,25 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
         sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * reach, scratch, &pairs)) {
         return false;
     }
-    for (int i = 0; i < pairs.count && own > 0 && !found; i++) {
+    const ode_pair *pair = pairs.pair, *end = pair + pairs.count;
+    search->end = search->left - search->left / TOUCH_SHARE;
+    for (; pair < end && search->left > search->end; pair++) {
         ode_flyer f[2];
         double turned = change, t;
         sprag_gap gap;
-        if (!boxes_meet(&pairs.pair[i], between, box[0].turn + box[1].turn)) {
+        if (!boxes_meet(pair, between, box[0].turn + box[1].turn)) {
             continue;
         }
         for (int k = 0; k < 2; k++) {
-            set_flyer(&f[k], pairs.pair[i].side[k], velocity[k]);
+            set_flyer(&f[k], pair->side[k], velocity[k]);
             turned += step * f[k].spin * f[k].far;
         }
-        if (turns(smaller(f[0].size, f[1].size), turned, share)) {
-            found = find_passing(f, step, share, &own, &t, &gap);
-        }
-        if (found) {
+        if (turns(smaller(f[0].size, f[1].size), turned, share) &&
+            find_passing(f, step, share, search, &t, &gap)) {
             set_touch(touch, f, t, gap.normal, gap.distance, gap.point);
+            return true;
         }
     }
-    *left -= before - own;
-    return found;
+    search->cut += search->left <= search->end;
+    return false;
 }

@@ -154,6 +154,9 @@ typedef struct sprag_world_statistics {
     long ess_whole;    // steps of groups with contacts that the integrator took from start to end
     long ess_left[SPRAG_ESS_REASONS]; // ess_declined + ess_switched, by reason
     long events[SPRAG_EVENT_KINDS];   // by kind, so far
+    // stribeck.speculative, so far:
+    long unsearched; // searches for a touch of two geoms within the step that ended early, as a
+                     // step has a bounded number of gaps for them
 } sprag_world_statistics;
 
 // Copies the statistics of a world, at most statistics->struct_size bytes; a longer struct, of a

@@ -23,7 +23,9 @@
 #include "collide_ask.h"
 #include "collide_destroy.h"
 #include "collide_thread.h"
+#include "plugin_constants.h"
 #include "reach.h"
+#include "statistics.h"
 #include "world.h"
 
 // The world that two geoms belong to. NULL: none, different ones, or ODE answers for it.
@@ -91,7 +93,7 @@ static ode_ahead ahead_of(const world_state *w)
     dVector3 gravity;
     dWorldGetGravity(w->id, gravity);
     return (ode_ahead){step, dCalcVectorLength3(gravity) * step * step,
-                       sprag_ode_warm_start_rebound(w->warm_start, NULL)};
+                       sprag_ode_warm_start_rebound(w->warm_start, NULL), NULL};
 }
 
 // most: of all bodies.
@@ -103,8 +105,10 @@ static double rebound_of(dGeomID geom, double most)
 
 static ode_ahead ahead_of_pair(const world_state *w, dGeomID a, dGeomID b)
 {
+    collide_context *d = collide_context_get();
     ode_ahead ahead = ahead_of(w);
     ahead.rebound = rebound_of(a, ahead.rebound) + rebound_of(b, ahead.rebound);
+    ahead.search = d ? &d->search : NULL;
     return ahead;
 }
 
@@ -494,6 +498,7 @@ static void look_at_meshes(collide_context *d, const world_state *w)
         d->asked = w;
         d->asked_steps = steps;
         d->asked_destroyed = destroyed;
+        d->search.left = MESH_ADVANCES;
         sprag_ode_geometry_look_again(d->geometry);
     }
 }
@@ -574,7 +579,7 @@ int collide_geoms(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
     bool is_question = a && b && a != b && contact && (flags & 0xffff) &&
                        skip >= (int)sizeof *contact && !dGeomIsSpace(a) && !dGeomIsSpace(b);
     dBodyID body[2] = {is_question ? dGeomGetBody(a) : NULL, is_question ? dGeomGetBody(b) : NULL};
-    const world_state *w = body[0] == body[1] ? NULL : world_of(body[0], body[1]);
+    world_state *w = body[0] == body[1] ? NULL : world_of(body[0], body[1]);
     if (!w) {
         return answer_as_ode(a, b, flags, contact, skip);
     }
@@ -584,6 +589,9 @@ int collide_geoms(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
     if (count < 0) {
         count = answer_as_ode(a, b, flags, contact, skip);
         count += speculates ? speculate(w, a, b, &ahead, flags, contact, skip, count) : 0;
+    }
+    if (ahead.search && ahead.search->cut > 0) {
+        statistics_count(&w->statistics.unsearched, &ahead.search->cut);
     }
     if (speculates && count > 0) {
         record_fixed(w, a, b);

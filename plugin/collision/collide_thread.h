@@ -34,6 +34,7 @@ typedef struct collide_context {
     const void *asked;    // the world that was asked about last, its steps
     long asked_steps;     // then,
     long asked_destroyed; // and collide_destroyed_meshes
+    ode_search search;    // for touches on triangles, since then
 
     // dSpaceCollide and dSpaceCollide2 calls under way, which may be nested
     ode_set offered;       // pairs given to their callbacks: two geoms and the number of the call

@@ -132,7 +132,7 @@ static bool solve_again(ode_problem *pulled, const sprag_stribeck_options *optio
 typedef struct touch_search {
     collide_context *context;
     ode_record *record;
-    int left; // advances of pairs that may still be made for the island in this step
+    ode_search work; // of the island in this step
 } touch_search;
 
 static bool find_touch(void *data, const dGeomID geom[2], const double *const velocity[2],
@@ -147,7 +147,7 @@ static bool find_touch(void *data, const dGeomID geom[2], const double *const ve
     }
     sprag_scratch_reset(&c->scratch);
     return sprag_ode_touch_ahead(c->geometry, &c->scratch, geom, velocity, step, aside,
-                                 &search->left, touch);
+                                 &search->work, touch);
 }
 
 static bool any_rebounds(const sprag_problem *problem)
@@ -161,19 +161,22 @@ static bool any_rebounds(const sprag_problem *problem)
 
 // Bodies that turn may get into one another within the step: the contacts of one moment do not keep
 // them apart. The energy of rebounds is limited first: their velocities lead to what they meet.
-static void meet_touches(const world_state *w, ode_problem *pulled,
-                         const sprag_stribeck_options *options, sprag_scratch *scratch,
-                         sprag_stats *stats)
+static void meet_touches(const world_state *w, const sprag_stribeck_options *options,
+                         sprag_scratch *scratch, solved_island *to)
 {
+    ode_problem *pulled = &to->pulled;
+    sprag_stats *stats = &to->stats;
     const int contacts = pulled->problem.contacts;
-    touch_search search = {contacts > 0 ? collide_context_get() : NULL, world_record(w),
-                           TOUCH_ADVANCES + TOUCH_ADVANCES_OF_CONTACT * contacts};
+    touch_search search = {contacts > 0 ? collide_context_get() : NULL,
+                           world_record(w),
+                           {.left = TOUCH_ADVANCES + TOUCH_ADVANCES_OF_CONTACT * contacts}};
     for (int i = 0; i < ODE_TOUCHES_MAX && search.context && search.record; i++) {
         if (any_rebounds(&pulled->problem)) {
             sprag_stribeck_limit_energy(&pulled->problem, options, scratch, &pulled->solution,
                                         stats);
         }
         int added = sprag_ode_add_touches(pulled, contacts, find_touch, &search, scratch);
+        to->unsearched = search.work.cut;
         if (added == 0) {
             return;
         }
@@ -199,7 +202,7 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
         }
     }
     if (to->result == SPRAG_OK && settings_speculate(&c->world->settings)) {
-        meet_touches(c->world, pulled, &options, scratch, &to->stats);
+        meet_touches(c->world, &options, scratch, to);
     }
     solve_file_offer(c->world, &pulled->problem, &options, to->result, &to->stats);
     if (to->result == SPRAG_OK && pulled->problem.contacts > 0) {
@@ -217,6 +220,7 @@ void solve_island(const step_context *c, const ode_island *island, sprag_scratch
     const world_state *w = c->world;
     double start = now_us();
     to->stats = (sprag_stats){0};
+    to->unsearched = 0;
     ode_stiffness stiffness = w->settings.stiffness;
     stiffness.speculative = settings_speculate(&w->settings);
     to->result =
@@ -267,7 +271,8 @@ static sprag_world_statistics statistics_of(const solved_island *from)
                                    .bound_error = stats->bound_error,
                                    .stiction = stats->stiction,
                                    .pull_us = from->pull_us,
-                                   .solve_us = from->solve_us};
+                                   .solve_us = from->solve_us,
+                                   .unsearched = from->unsearched};
     if (pulled->problem.contacts > 0) {
         part.stiction_least = stats->stiction_least;
         part.stiffness_least = stats->stiffness[0];

@@ -100,6 +100,7 @@ static const field fields[] = {
     LONG_OF("ess_joint_error", ess_left, SPRAG_ESS_JOINT_ERROR),
     LONG_OF("ess_limit", ess_left, SPRAG_ESS_LIMIT),
     LONG_OF("ess_stopped", ess_left, SPRAG_ESS_STOPPED),
+    LONG_OF_LIFE(unsearched),
     EVENT(NULL, SPRAG_EVENT_STALLED),
     {.offset = AT(steps), .type = TYPE_LONG, .life = true},
 };
@@ -151,6 +152,12 @@ void statistics_add(sprag_world_statistics *to, const sprag_world_statistics *pa
         size_t offset = fields[i].offset;
         add_field(&fields[i], (char *)to + offset, (const char *)part + offset);
     }
+}
+
+void statistics_count(long *total, long *count)
+{
+    __atomic_fetch_add(total, *count, __ATOMIC_RELAXED);
+    *count = 0;
 }
 
 void statistics_start_step(sprag_world_statistics *s, double step)

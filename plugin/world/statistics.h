@@ -15,6 +15,9 @@ void statistics_start_step(sprag_world_statistics *s, double step);
 
 void statistics_add(sprag_world_statistics *to, const sprag_world_statistics *part);
 
+// Adds a count to a total, and leaves zero. Several threads may do so at a time.
+void statistics_count(long *total, long *count);
+
 // The column names of a CSV row, and a row, each entry after a comma. all: false for a step of ODE,
 // of which only the time, the length and the duration are known. Return the length.
 size_t statistics_print_names(char text[STATISTICS_TEXT_MAX]);

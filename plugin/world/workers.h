@@ -23,6 +23,7 @@ typedef struct solved_island {
     double pull_us, solve_us; // microseconds
     ode_feedback *feedback;   // room for one per joint; set by the caller
     int feedbacks;
+    long unsearched; // pairs of geoms, for lack of work
     ode_spin *spin; // room for one per body; set by the caller
 } solved_island;
 

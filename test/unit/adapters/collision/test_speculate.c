@@ -9,7 +9,8 @@
 
 enum { MOST = 16 };
 
-static const ode_ahead ahead = {0.01, 0, 0}; // s, m, m/s
+static ode_search search;
+static const ode_ahead ahead = {0.01, 0, 0, &search}; // s, m, m/s
 static dWorldID world;
 static ode_geometry *geometry;
 static sprag_scratch scratch;
@@ -20,6 +21,7 @@ static void start(void)
     dInitODE2(0);
     world = dWorldCreate();
     geometry = sprag_ode_geometry_make();
+    search = (ode_search){.left = 65536};
 }
 
 static void stop(void)
@@ -217,9 +219,8 @@ START_TEST(replaced_colliders_have_no_contacts_ahead)
 }
 END_TEST
 
-// Cubes of triangles, which have no size by which to tell a little overlap: one falls flat on the
-// other, which is at rest, from 250 mm, by 400 mm or by 240 mm in the step.
-START_TEST(meshes_meet_meshes)
+// A cube of triangles.
+static dGeomID create_cube(void)
 {
     static dVector3 corner[8];
     static dTriIndex index[36];
@@ -231,8 +232,22 @@ START_TEST(meshes_meet_meshes)
     }
     dTriMeshDataID data = dGeomTriMeshDataCreate();
     dGeomTriMeshDataBuildSimple(data, (const dReal *)corner, 8, index, 36);
-    dGeomID rests = dCreateTriMesh(NULL, data, NULL, NULL, NULL),
-            falls = drop(dCreateTriMesh(NULL, data, NULL, NULL, NULL), 1.25, 0);
+    return dCreateTriMesh(NULL, data, NULL, NULL, NULL);
+}
+
+static void destroy_cube(dGeomID cube)
+{
+    dTriMeshDataID data = dGeomTriMeshGetData(cube);
+    dGeomDestroy(cube);
+    dGeomTriMeshDataDestroy(data);
+}
+
+// Triangles have no size by which to tell a little overlap: one cube falls flat on the other, which
+// is at rest, from 250 mm, by 400 mm or by 240 mm in the step. It has contacts as far as there is
+// work for its search, of which it takes no more than a quarter.
+START_TEST(meshes_meet_meshes)
+{
+    dGeomID rests = create_cube(), falls = drop(create_cube(), 1.25, 0);
     dBodySetPosition(dGeomGetBody(falls), 0.25, 0.125, 1.25);
     for (int slow = 0; slow < 2; slow++) {
         dBodySetLinearVel(dGeomGetBody(falls), 0, 0, slow ? -24 : -40);
@@ -242,10 +257,38 @@ START_TEST(meshes_meet_meshes)
             level += fabs(contact[i].depth + 0.25) < 1e-12 && contact[i].normal[2] > 1 - 1e-12;
         }
         ck_assert((level > 0) == !slow && (count > 0) == !slow);
+        ck_assert_int_eq(search.cut, 0);
     }
-    dGeomDestroy(falls);
-    dGeomDestroy(rests);
-    dGeomTriMeshDataDestroy(data);
+    search.left = 0;
+    dBodySetLinearVel(dGeomGetBody(falls), 0, 0, -40);
+    speculate(falls, rests, MOST, 0);
+    ck_assert_int_eq(search.cut, 1);
+    ck_assert(search.left >= 96 && search.left < 128);
+    destroy_cube(falls);
+    destroy_cube(rests);
+}
+END_TEST
+
+// A ball that flies beside a cube, where something may turn it to it, has a contact of the nearest
+// face without force.
+START_TEST(balls_beside_meshes_have_a_contact_of_the_nearest_face)
+{
+    static const double side[6][3] = {{1, 0, 0},  {-1, 0, 0}, {0, 1, 0},
+                                      {0, -1, 0}, {0, 0, 1},  {0, 0, -1}};
+    dGeomID cube = create_cube(), ball = drop(dCreateSphere(NULL, 0.1), 0, 0);
+    for (int k = 0; k < 6; k++) {
+        const double *n = side[k];
+        dBodySetPosition(dGeomGetBody(ball), 0.7 * n[0] + 0.03, 0.7 * n[1] - 0.05,
+                         0.7 * n[2] + 0.1);
+        dBodySetLinearVel(dGeomGetBody(ball), 90 * n[1], 90 * n[2], 90 * n[0]);
+        ck_assert_int_eq(speculate(cube, ball, MOST, 0), 1);
+        ck_assert_int_eq(contact->side1, ODE_SIDE_ASIDE);
+        for (int i = 0; i < 3; i++) {
+            ck_assert_double_eq_tol(contact->normal[i], -n[i], 1e-9);
+        }
+    }
+    dGeomDestroy(ball);
+    destroy_cube(cube);
 }
 END_TEST
 
@@ -261,13 +304,14 @@ START_TEST(rods_pass_posts_for_a_quarter_of_the_advances)
         const dGeomID pair[2] = {rod, post};
         const double *const velocity[2] = {spin, NULL};
         ode_touch touch;
-        int now = left[i];
+        search = (ode_search){.left = left[i]};
         sprag_scratch_reset(&scratch);
         bool found =
-            sprag_ode_touch_ahead(geometry, &scratch, pair, velocity, 0.01, false, &now, &touch);
+            sprag_ode_touch_ahead(geometry, &scratch, pair, velocity, 0.01, false, &search, &touch);
         ck_assert(found == (i == 0));
-        ck_assert_int_ge(now, left[i] - left[i] / 4);
-        ck_assert(now < left[i] || i == 2);
+        ck_assert_int_ge(search.left, left[i] - left[i] / 4);
+        ck_assert(search.left < left[i] || i == 2);
+        ck_assert_int_eq(search.cut, i > 0);
     }
     dGeomDestroy(rod);
     dGeomDestroy(post);
@@ -277,10 +321,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("speculate");
-    ADD_TESTS_WITH(suite, "all", start, stop, {falling_balls_meet_the_floor, 1},
-                   {arms_are_read_anew, 1}, {boxes_fall_on_their_corners, 1},
-                   {meshes_meet_meshes, 1}, {all_that_will_overlap_has_contacts, 1},
-                   {replaced_colliders_have_no_contacts_ahead, 1},
-                   {rods_pass_posts_for_a_quarter_of_the_advances, 1});
+    ADD_TESTS_WITH(
+        suite, "all", start, stop, {falling_balls_meet_the_floor, 1}, {arms_are_read_anew, 1},
+        {boxes_fall_on_their_corners, 1}, {meshes_meet_meshes, 1},
+        {balls_beside_meshes_have_a_contact_of_the_nearest_face, 1},
+        {all_that_will_overlap_has_contacts, 1}, {replaced_colliders_have_no_contacts_ahead, 1},
+        {rods_pass_posts_for_a_quarter_of_the_advances, 1});
     return run_suite(suite);
 }
