@@ -235,7 +235,11 @@ void sprag_ode_expect_rebounds(ode_problem *pulled, sprag_scratch *scratch)
         }
         pulled->rebound = pulled->rebound ? pulled->rebound : SPRAG_TAKE(scratch, bodies, double);
         const double w = sprag_ode_inverse_mass_of_contact(pulled->body, contact);
-        const double speed = sqrt(w * pulled->approach[i]);
+        dSurfaceParameters room;
+        const double bounce = sprag_ode_contact_surface(pulled->contact_joint[i], &room)->bounce;
+        const double taken = sqrt(w * pulled->approach[i]),
+                     left = fmax(0, closing_after(pulled, i));
+        const double speed = taken + fmax(0, bounce - 1) * (taken + left);
         for (int side = 0; side < 2 && pulled->rebound && isfinite(speed); side++) {
             const int b = contact->body[side];
             if (b != SPRAG_STATIC && pulled->body[b].mass > 0 && speed > pulled->rebound[b]) {

@@ -104,6 +104,30 @@ START_TEST(balls_between_walls_keep_their_energy)
 }
 END_TEST
 
+// A ball that leaves a wall three times as fast as it came meets the wall behind it in that step.
+START_TEST(balls_with_a_bounce_above_one_do_not_pass)
+{
+    const double h = (const double[]){0.001, 0.01, 1 / 60.0}[_i], radius = 5 * h; // s, m
+    for (int k = 0; k < 40; k++) {
+        const double speed = 5 * pow(4, k / 39.0), room = h * speed * (1.01 + 0.05 * (k % 37)); // m
+        scene s = open_scene(speculative, 0);
+        s.friction = 0;
+        s.bounce = 3;
+        for (int side = -1; side < 2; side += 2) {
+            dGeomSetPosition(dCreateBox(s.space, 0.01, 20, 20), side * (radius + room / 2 + 0.005),
+                             0, 0);
+        }
+        dBodyID ball = add_ball(&s, radius, 0, 0, 0);
+        dBodySetLinearVel(ball, speed, 0, 0);
+        for (int i = 0; i < 5; i++) {
+            step(&s, h);
+            ck_assert_double_lt(fabs(dBodyGetPosition(ball)[0]), room / 2 + 0.5 * radius);
+        }
+        close_scene(&s);
+    }
+}
+END_TEST
+
 // A marble falls on a mesh at 5 to 80 m/s, on faces, edges and corners, and flies up at one
 // that is upside down; it is the first geom of the pair or the second one.
 START_TEST(marbles_never_pass_a_mesh)
@@ -262,7 +286,8 @@ int main(void)
     TCase *tests =
         ADD_TESTS(suite, "walls", {balls_never_pass_a_wall, 1}, {marbles_never_pass_a_mesh, 4},
                   {marbles_stay_in_a_valley, 18}, {balls_on_the_ground_never_pass_a_wall, 6},
-                  {balls_between_walls_keep_their_energy, 9}, {crowds_win_no_energy, 15});
+                  {balls_between_walls_keep_their_energy, 9},
+                  {balls_with_a_bounce_above_one_do_not_pass, 3}, {crowds_win_no_energy, 15});
     tcase_set_timeout(tests, 300);
     return run_suite(suite);
 }
