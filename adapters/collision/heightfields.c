@@ -34,7 +34,7 @@ static void add_half(const double at[4][3], int half, const double local[6], int
         below &= corner[i][1] < local[1];
     }
     if (!above && !below) {
-        found(data, (int)(number & INT32_MAX), (const double(*)[3])corner);
+        found(data, (int)(number & (ODE_PATCH >> 1)), (const double(*)[3])corner);
     }
 }
 

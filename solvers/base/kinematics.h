@@ -5,6 +5,7 @@
 #define SPRAG_KINEMATICS_H
 
 #include "linalg.h"
+#include "problem.h"
 
 // u = v + w x arm, m/s.
 static inline void point_velocity(const double v[6], const double arm[3], double u[3])
@@ -31,6 +32,14 @@ static inline void point_jacobian(const double arm[3], const double direction[3]
 {
     memcpy(J, direction, 3 * sizeof *J);
     cross3(arm, direction, J + 3);
+}
+
+// a' M b of one body.
+static inline double mass_between(const sprag_body *body, const double a[6], const double b[6])
+{
+    double turned[3];
+    mul33(body->inertia, b + 3, turned);
+    return body->mass * dot3(a, b) + dot3(a + 3, turned);
 }
 
 // Ja M^-1 Jb' of one body, 1/kg for rows without unit. inverse_inertia: in the axes of the rows.

@@ -37,13 +37,6 @@ typedef struct limit {
     bool rebounds;        // any contact does
 } limit;
 
-static double product(const sprag_body *body, const double *a, const double *b)
-{
-    double turned[3];
-    mul33(body->inertia, b + 3, turned);
-    return body->mass * dot3(a, b) + dot3(a + 3, turned);
-}
-
 // J, of overlaps that recover under the contact forces of a solution.
 static double most_lifted(const sprag_problem *problem, const sprag_solution *solution)
 {
@@ -71,9 +64,9 @@ static double work_of_all(limit *l)
             fall[k] = body->free_velocity[k] - body->velocity[k];
         }
         if (body->mass > 0) {
-            sum += product(body, l->middle[i], change);
-            lifted -= product(body, l->middle[i], fall);
-            l->slight += 0.5 * STRIBECK_LEAST_GAIN * product(body, change, change);
+            sum += mass_between(body, l->middle[i], change);
+            lifted -= mass_between(body, l->middle[i], fall);
+            l->slight += 0.5 * STRIBECK_LEAST_GAIN * mass_between(body, change, change);
             fallen += 0.5 * STRIBECK_LEAST_GAIN_OF_FALL * body->mass * dot3(fall, fall);
         }
     }

@@ -108,16 +108,9 @@ sprag_result sprag_oneway_solve(sprag_strategy_state *w)
 
 // ---- where friction contradicts the normals
 
-// J, twice the kinetic energy of a body.
-static double twice_energy(const sprag_body *body, const double v[6])
-{
-    double turned[3];
-    mul33(body->inertia, v + 3, turned);
-    return body->mass * dot3(v, v) + dot3(v + 3, turned);
-}
-
-// Is the work of the forces, at the velocities that hard contacts ask for and do not get, beyond
-// the energy that bodies have? Not near rest, where sweeps that have not converged leave as much.
+// Is the work of the forces, at the velocities that hard contacts ask for and do not get, beyond a
+// share of the energy that bodies have? Near rest it never counts: sweeps that have not converged
+// leave as much there.
 static bool contradicts(const sprag_problem *problem, const sprag_solution *solution)
 {
     double power = 0, start = 0, change = 0, ends = 0;
@@ -139,9 +132,9 @@ static bool contradicts(const sprag_problem *problem, const sprag_solution *solu
         for (int k = 0; k < 6; k++) {
             gain[k] = body->free_velocity[k] - body->velocity[k];
         }
-        start += twice_energy(body, body->velocity);
-        change += twice_energy(body, gain);
-        ends += twice_energy(body, solution->velocity[i]);
+        start += mass_between(body, body->velocity, body->velocity);
+        change += mass_between(body, gain, gain);
+        ends += mass_between(body, solution->velocity[i], solution->velocity[i]);
     }
     return start > change && problem->step * power > STRIBECK_CONTRADICTION * (start + ends);
 }
@@ -151,18 +144,22 @@ sprag_result sprag_stribeck_solve_bounded(const sprag_problem *problem,
                                           sprag_scratch *scratch, sprag_solution *solution,
                                           sprag_stats *stats)
 {
-    sprag_result result = sprag_stribeck_solve(problem, options, scratch, solution, stats);
-    if (result == SPRAG_OK && options->scheme == SPRAG_TWO_WAY && contradicts(problem, solution)) {
-        const sprag_stats first = *stats;
-        sprag_stribeck_options one_way = *options;
-        one_way.scheme = SPRAG_ONE_WAY;
-        one_way.warm = false;
-        result = sprag_stribeck_solve(problem, &one_way, scratch, solution, stats);
-        stats->strategy = SPRAG_STRATEGY_FROZEN_FRICTION;
-        stats->iterations += first.iterations;
-        stats->sweeps += first.sweeps;
-        stats->sweep_work += first.sweep_work;
-        stats->factorizations += first.factorizations;
+    const sprag_result result = sprag_stribeck_solve(problem, options, scratch, solution, stats);
+    if (result != SPRAG_OK || options->scheme != SPRAG_TWO_WAY || !(stats->gap > 1) ||
+        !contradicts(problem, solution)) {
+        return result;
+    }
+    sprag_stats bounded = *stats;
+    sprag_stribeck_options one_way = *options;
+    one_way.scheme = SPRAG_ONE_WAY;
+    one_way.warm = false;
+    if (sprag_stribeck_solve(problem, &one_way, scratch, solution, &bounded) == SPRAG_OK) {
+        bounded.strategy = SPRAG_STRATEGY_FROZEN_FRICTION;
+        bounded.iterations += stats->iterations;
+        bounded.sweeps += stats->sweeps;
+        bounded.sweep_work += stats->sweep_work;
+        bounded.factorizations += stats->factorizations;
+        *stats = bounded;
     }
     return result;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "assemble.h"
+#include "kinematics.h"
 #include "linalg.h"
 #include "oneway.h"
 #include "stiction.h"
@@ -73,14 +74,6 @@ static void charge(const sprag_stribeck_options *options, double work)
     }
 }
 
-// J, twice.
-static double kinetic_energy(const sprag_body *body, const double v[6])
-{
-    double L[3];
-    mul33(body->inertia, v + 3, L);
-    return body->mass * dot3(v, v) + dot3(v + 3, L);
-}
-
 // Speed of the fastest body, by its kinetic energy, relative to what a step changes (scale, m/s):
 // in the solution, or (NULL) before the step. At most 1: near rest.
 static double motion(const sprag_problem *problem, const sprag_solution *solution, double scale)
@@ -90,7 +83,7 @@ static double motion(const sprag_problem *problem, const sprag_solution *solutio
         const sprag_body *body = &problem->body[b];
         const double *v = solution ? solution->velocity[b] : body->velocity;
         const double own = body->mass * scale * scale;
-        most = body->mass > 0 ? sprag_larger(kinetic_energy(body, v) / own, most) : most;
+        most = body->mass > 0 ? sprag_larger(mass_between(body, v, v) / own, most) : most;
     }
     return sqrt(most);
 }
@@ -565,18 +558,20 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
         charge(options, sprag_problem_moving(problem));
         return SPRAG_OK;
     }
+    const bool two_way =
+        problem->contacts > 0 ? options->scheme == SPRAG_TWO_WAY : problem->rows > 0;
+    const bool swept =
+        two_way && !options->memory && options->direct_work + options->settled_work == 0;
     sprag_best best = {.problem = problem,
                        .soft = sprag_stribeck_shares(options),
                        .scratch = scratch,
                        .solution = solution,
-                       .sole = stats == &own && options->direct_work + options->settled_work == 0,
+                       .sole = swept && stats == &own,
                        .stats = {.residual = INFINITY}};
     const sprag_scratch before = *scratch;
     if (!sprag_best_room(&best)) { // before strategies, whose memory is released
         return SPRAG_NO_MEMORY;
     }
-    const bool two_way =
-        problem->contacts > 0 ? options->scheme == SPRAG_TWO_WAY : problem->rows > 0;
     sprag_memory none = {0};
     island b = describe_island(problem, options, &best, stats,
                                two_way && options->memory ? options->memory : &none);

@@ -64,8 +64,9 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_scratch *scratch,
                                   sprag_solution *solution, sprag_stats *stats);
 
-// The same; but where friction contradicts what contacts ask for, by the one-way scheme.
-// options, stats: not NULL.
+// The same; but where friction contradicts what contacts ask for, by the one-way scheme: not where
+// velocities are near a solution (stats->gap up to 1), for then there is one. If that scheme fails,
+// the first solution stands. options, stats: not NULL.
 //
 // Coulomb's problem has a solution if bodies can move such that each contact separates by more than
 // it asks for, and by mu times its slip besides (Acary, Cadoux, Lemarechal, Malick: A formulation

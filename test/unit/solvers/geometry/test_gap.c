@@ -208,8 +208,8 @@ START_TEST(reach_gives_a_bound)
 END_TEST
 
 // Closed forms are taken where they are proven to be the distance: as a search finds it, overlaps
-// among them, with points that far apart. Cylinders that are apart by no
-// more than their size always have one.
+// among them, with points that far apart. Cylinders that are apart by no more than their size
+// always have one.
 START_TEST(triangles_in_closed_form_are_as_far_as_by_search)
 {
     static const sprag_shape_kind kinds[] = {SPRAG_CAPSULE, SPRAG_CYLINDER, SPRAG_BOX,
