@@ -144,12 +144,6 @@ INLINE void relax(sweeps *s, int i, const int count, const int sides, const batc
     }
     for (int h = 0; h < count; h++) {
         normal[h] = (c[h].coupling[0] * impulse[h][0] - slip[h][0]) * c[h].give;
-        const lanes lift = c[h].coupling[1] * impulse[h][1] + c[h].coupling[2] * impulse[h][2];
-        const lanes loose = c[h].give * lift; // normal + loose: without friction
-        const lane_mask lifts = (loose > impulse[h][0]) & (impulse[h][0] > 0) &
-                                ~(c[h].bound > 0) & ~c[h].bonded;
-        const lanes share = impulse[h][0] / DIVISOR(lifts, impulse[h][0] + loose);
-        normal[h] = SELECT(lifts, share * (normal[h] + loose), normal[h]);
         normal[h] = LARGER(normal[h], zeros);
         change[h][0] = normal[h] - impulse[h][0];
         bound[h] = c[h].coefficient * SELECT(c[h].bound > 0, c[h].bound, normal[h]);
