@@ -96,6 +96,15 @@ bool sprag_ode_calls_back(dBodyID body)
     return !at || callback;
 }
 
+bool sprag_ode_any_calls_back(dBodyID const *body, int bodies)
+{
+    bool any = false;
+    for (int i = 0; i < bodies && !any; i++) {
+        any = sprag_ode_calls_back(body[i]);
+    }
+    return any;
+}
+
 // From 0.14 on, dWorldQuickStep starts with the rows in the order of their joints.
 int sprag_ode_shuffles(int iterations)
 {

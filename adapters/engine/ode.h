@@ -243,8 +243,10 @@ const dSurfaceParameters *sprag_ode_contact_surface(dJointID joint, dSurfacePara
 // The bodies of a joint as ODE stores them: [0] is never NULL. reversed: attached as (0, body).
 void sprag_ode_joint_bodies(dJointID joint, dBodyID body[2], bool *reversed);
 
-// Does the program have a moved callback for this body? true also if ODE's layout is unknown.
+// Does the program have a moved callback for this body, for any of these? true also if ODE's layout
+// is unknown.
 bool sprag_ode_calls_back(dBodyID body);
+bool sprag_ode_any_calls_back(dBodyID const *body, int bodies);
 
 // Times that dWorldQuickStep shuffles the rows of an island in so many iterations. A shuffle draws
 // a random number for every row but the first.

@@ -355,15 +355,6 @@ static void push_island(const step *s, body_state *first, int bodies, bool calle
     }
 }
 
-static bool any_calls_back(const step *s)
-{
-    bool any = false;
-    for (int i = 0; i < s->bodies && !any; i++) {
-        any = sprag_ode_calls_back(s->body[i].id);
-    }
-    return any;
-}
-
 static void end_fluids(const step *s)
 {
     ode_fluids *fluids = s->a->input.fluids;
@@ -378,7 +369,8 @@ static void end_fluids(const step *s)
 
 void step_push(const step *s)
 {
-    const bool called = any_calls_back(s);
+    const ode_islands *islands = s->a->input.islands;
+    const bool called = sprag_ode_any_calls_back(islands->bodies, s->bodies);
     for (int i = 0; i < s->bodies; i++) {
         body_state *b = &s->body[i];
         if (!b->frozen && (called || s->a->results.remaining[b->island])) {
@@ -387,7 +379,7 @@ void step_push(const step *s)
         expose_forces(s, b);
     }
     body_state *first = s->body;
-    for (ode_island_walk walk = {.islands = s->a->input.islands}; sprag_ode_next_island(&walk);) {
+    for (ode_island_walk walk = {.islands = islands}; sprag_ode_next_island(&walk);) {
         int bodies = walk.island.bodies;
         bool remains = s->a->results.remaining[walk.next - 1];
         for (int k = 0; k < bodies && remains; k++) {

@@ -244,15 +244,6 @@ void solve_island(const step_context *c, const ode_island *island, sprag_scratch
     sprag_scratch_reset(scratch);
 }
 
-bool island_calls_back(const ode_island *island)
-{
-    bool any = false;
-    for (int i = 0; i < island->bodies && !any; i++) {
-        any = sprag_ode_calls_back(island->body[i]);
-    }
-    return any;
-}
-
 static sprag_world_statistics statistics_of(const solved_island *from)
 {
     const ode_problem *pulled = &from->pulled;
@@ -324,8 +315,8 @@ bool finish_island(const step_context *c, const solved_island *from)
     sprag_ode_push_feedback(from->feedback, from->feedbacks, quick);
     // A force that a moved callback adds to a body that moves later in the same island acts in this
     // step under dWorldStep, and is lost under dWorldQuickStep.
-    sprag_ode_move(island, c->step, !quick && island_calls_back(island) ? w->workers->force : NULL,
-                   from->spin, pulled->spins);
+    const bool adds = !quick && sprag_ode_any_calls_back(island->body, island->bodies);
+    sprag_ode_move(island, c->step, adds ? w->workers->force : NULL, from->spin, pulled->spins);
     return true;
 }
 

@@ -31,9 +31,6 @@ bool step_island(const step_context *c, const ode_island *island);
 // The softness of the island's contacts (sprag_softness_for_sweeps, unless the effort is exact).
 double island_softness(const world_state *w, const sprag_problem *problem);
 
-// Whether a body of the island has a moved callback.
-bool island_calls_back(const ode_island *island);
-
 // Draws from ODE's random number generator as dWorldQuickStep does for an island with so many rows:
 // it shuffles the rows every eighth iteration. Programs that draw from the generator get the same
 // numbers with and without sprag.

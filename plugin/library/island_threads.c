@@ -83,7 +83,7 @@ static sizes next_run(share *run, ode_island_walk *walk)
     run->from = *walk;
     for (bool last = false; !last && sprag_ode_next_island(walk);) {
         add_size(&all, &walk->island);
-        last = island_calls_back(&walk->island);
+        last = sprag_ode_any_calls_back(walk->island.body, walk->island.bodies);
     }
     run->end = walk->next;
     return all;

@@ -67,12 +67,7 @@ static void fly(advance_run *run, const advance_problem *p, int i)
     }
 }
 
-static bool any_flies(const advance_run *run, const int body[2])
-{
-    return run->attempt.flies[body[0]] || (body[1] != SPRAG_STATIC && run->attempt.flies[body[1]]);
-}
-
-// Does the flight of the two bodies close the gap of a point sooner than v(h)?
+// Does the flight of a body close the gap of a point sooner than v(h)? Only what flies has a lag.
 static bool closes(const advance_run *run, const advance_point *point, const sprag_contact *contact)
 {
     const double slower = sprag_contact_rate(contact, *run->attempt.lag, sizeof(double[6]));
@@ -98,8 +93,7 @@ void advance_set_flight(advance_run *run, const advance_problem *p)
         ground(run, p, p->contact[i].body);
     }
     for (int i = 0; i < run->points.count; i++) {
-        if (any_flies(run, contact[i].body) &&
-            run->points.point[i].normal_force > advance_rounding_force(p, &contact[i])) {
+        if (run->points.point[i].normal_force > advance_rounding_force(p, &contact[i])) {
             ground(run, p, contact[i].body);
         }
     }
@@ -111,8 +105,7 @@ void advance_set_flight(advance_run *run, const advance_problem *p)
     for (bool again = true; again;) { // each round grounds a body
         again = false;
         for (int i = 0; i < run->points.count; i++) {
-            if (any_flies(run, contact[i].body) &&
-                closes(run, &run->points.point[i], &contact[i])) {
+            if (closes(run, &run->points.point[i], &contact[i])) {
                 ground(run, p, contact[i].body);
                 again = true;
             }

@@ -105,10 +105,8 @@ static bool solve_changes(advance_run *run, advance_problem *r, int sweeps, doub
 static double overlap_speed(const advance_run *run, const advance_point *point)
 {
     const sprag_frame *frame = run->frame;
-    if (!advance_is_overlap(run, point)) {
-        return 0;
-    }
-    return fmin(frame->recovery * (run->target - point->gap) / frame->step, frame->recovery_speed);
+    const double back = frame->recovery * (run->target - point->gap) / frame->step;
+    return advance_is_overlap(run, point) ? fmin(back, frame->recovery_speed) : 0;
 }
 
 // m/s, separation speed of a point: of an overlap, or of a gap that is much below the target.
