@@ -102,24 +102,38 @@ double island_softness(const world_state *w, const sprag_problem *problem)
                                             : softness;
 }
 
+static bool any_rebounds(const sprag_problem *problem)
+{
+    bool any = false;
+    for (int i = 0; i < problem->contacts && !any; i++) {
+        any = problem->contact[i].rebounds;
+    }
+    return any;
+}
+
 // Leaves the solution alone in the scratch, so that a second solve works in the memory of the
-// first.
-static sprag_result solve_problem(ode_problem *pulled, const sprag_stribeck_options *options,
-                                  sprag_scratch *scratch, sprag_stats *stats)
+// first. Friction contradicts what contacts ask for where bodies rebound, or are stopped at gaps to
+// rebound later.
+static sprag_result solve_problem(const world_state *w, ode_problem *pulled,
+                                  const sprag_stribeck_options *options, sprag_scratch *scratch,
+                                  sprag_stats *stats)
 {
     const sprag_scratch before = *scratch;
-    const sprag_result result =
-        sprag_stribeck_solve_bounded(&pulled->problem, options, scratch, &pulled->solution, stats);
+    const sprag_problem *problem = &pulled->problem;
+    const bool asks = settings_speculate(&w->settings) || any_rebounds(problem);
+    const sprag_result result = (asks ? sprag_stribeck_solve_bounded : sprag_stribeck_solve)(
+        problem, options, scratch, &pulled->solution, stats);
     sprag_scratch_release(scratch, &before);
     return result;
 }
 
 // false: there is no other solution.
-static bool solve_again(ode_problem *pulled, const sprag_stribeck_options *options,
-                        sprag_scratch *scratch, sprag_stats *stats)
+static bool solve_again(const world_state *w, ode_problem *pulled,
+                        const sprag_stribeck_options *options, sprag_scratch *scratch,
+                        sprag_stats *stats)
 {
     sprag_stats second = {0};
-    if (solve_problem(pulled, options, scratch, &second) != SPRAG_OK) {
+    if (solve_problem(w, pulled, options, scratch, &second) != SPRAG_OK) {
         return false;
     }
     second.iterations += stats->iterations;
@@ -150,15 +164,6 @@ static bool find_touch(void *data, const dGeomID geom[2], const double *const ve
                                  &search->work, touch);
 }
 
-static bool any_rebounds(const sprag_problem *problem)
-{
-    bool any = false;
-    for (int i = 0; i < problem->contacts && !any; i++) {
-        any = problem->contact[i].rebounds;
-    }
-    return any;
-}
-
 // Bodies that turn may get into one another within the step: the contacts of one moment do not keep
 // them apart. The energy of rebounds is limited first: their velocities lead to what they meet.
 static void meet_touches(const world_state *w, const sprag_stribeck_options *options,
@@ -180,7 +185,7 @@ static void meet_touches(const world_state *w, const sprag_stribeck_options *opt
         if (added == 0) {
             return;
         }
-        if (!solve_again(pulled, options, scratch, stats)) {
+        if (!solve_again(w, pulled, options, scratch, stats)) {
             sprag_ode_drop_touches(pulled, added);
             return;
         }
@@ -193,10 +198,10 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
     sprag_stribeck_options options = options_for(c);
     options.memory = &pulled->memory;
     options.softness = island_softness(c->world, &pulled->problem);
-    to->result = solve_problem(pulled, &options, scratch, &to->stats);
+    to->result = solve_problem(c->world, pulled, &options, scratch, &to->stats);
     while (to->result == SPRAG_OK && pulled->problem.rows > 0 &&
            sprag_ode_solve_again(pulled, c->world->warm_start, scratch)) {
-        if (!solve_again(pulled, &options, scratch, &to->stats)) {
+        if (!solve_again(c->world, pulled, &options, scratch, &to->stats)) {
             pulled->solution = pulled->first;
             break;
         }
