@@ -67,6 +67,9 @@ typedef void ode_triangle_fn(void *data, int number, const double corner[3][3]);
 bool sprag_ode_triangles(const ode_geom *mesh, const double bounds[6], double most,
                          ode_triangle_fn *found, void *data);
 
+// Spaces offer no geom without size.
+bool sprag_ode_has_size(dGeomID id);
+
 typedef bool ode_box_fn(const void *data, const double box[6]);
 
 enum { ODE_PATCH = INT_MAX }; // number of a triangle that takes the place of others

@@ -34,6 +34,7 @@ static void add_half(const double at[4][3], int half, const double local[6], int
         below &= corner[i][1] < local[1];
     }
     if (!above && !below) {
+        // below ODE_PATCH, also where a wrapped field has negative numbers
         found(data, (int)(number & (ODE_PATCH >> 1)), (const double(*)[3])corner);
     }
 }

@@ -10,7 +10,6 @@
 #include "linalg.h"
 #include "motion.h"
 #include "ode.h"
-#include "spaces.h"
 
 void sprag_ode_set_plane(const double normal[3], double rotation[9])
 {
@@ -24,11 +23,45 @@ void sprag_ode_set_plane(const double normal[3], double rotation[9])
     }
 }
 
-// true: there was memory.
-static bool set_kind(ode_geom *geom, bool has_size)
+// Sets the shape of a geom by its radius, length or sides. false: it has none of these.
+static bool measure(dGeomID id, sprag_shape *s)
 {
-    geom->kind = has_size ? ODE_GEOM_SHAPE : ODE_GEOM_NONE;
-    return true;
+    dVector3 sides;
+    dReal length;
+    switch (dGeomGetClass(id)) {
+    case dSphereClass:
+        *s = (sprag_shape){.kind = SPRAG_SPHERE, .radius = dGeomSphereGetRadius(id)};
+        return true;
+    case dBoxClass:
+        dGeomBoxGetLengths(id, sides);
+        *s = (sprag_shape){.kind = SPRAG_BOX, .half = {sides[0] / 2, sides[1] / 2, sides[2] / 2}};
+        return true;
+    case dCapsuleClass:
+        s->kind = SPRAG_CAPSULE;
+        dGeomCapsuleGetParams(id, &s->radius, &length);
+        s->half[2] = length / 2;
+        return true;
+    case dCylinderClass:
+        s->kind = SPRAG_CYLINDER;
+        dGeomCylinderGetParams(id, &s->radius, &length);
+        s->half[2] = length / 2;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool has_size(const sprag_shape *s)
+{
+    const bool across = s->kind == SPRAG_BOX ? s->half[0] > 0 && s->half[1] > 0 : s->radius > 0;
+    const bool along = s->kind == SPRAG_BOX || s->kind == SPRAG_CYLINDER; // else it may be a ball
+    return across && (!along || s->half[2] > 0);
+}
+
+bool sprag_ode_has_size(dGeomID id)
+{
+    sprag_shape s;
+    return !measure(id, &s) || has_size(&s);
 }
 
 // Sets the shape and the kind. false: no memory.
@@ -36,32 +69,18 @@ static bool set_shape(ode_geometry *g, dGeomID id, ode_geom *geom)
 {
     sprag_shape *s = &geom->shape;
     dVector4 plane;
-    dVector3 sides;
-    dReal length;
+    if (measure(id, s)) {
+        geom->kind = has_size(s) ? ODE_GEOM_SHAPE : ODE_GEOM_NONE;
+        return true;
+    }
     switch (dGeomGetClass(id)) {
-    case dSphereClass:
-        *s = (sprag_shape){.kind = SPRAG_SPHERE, .radius = dGeomSphereGetRadius(id)};
-        return set_kind(geom, s->radius > 0);
-    case dBoxClass:
-        dGeomBoxGetLengths(id, sides);
-        *s = (sprag_shape){.kind = SPRAG_BOX, .half = {sides[0] / 2, sides[1] / 2, sides[2] / 2}};
-        return set_kind(geom, s->half[0] > 0 && s->half[1] > 0 && s->half[2] > 0);
-    case dCapsuleClass:
-        s->kind = SPRAG_CAPSULE;
-        dGeomCapsuleGetParams(id, &s->radius, &length);
-        s->half[2] = length / 2;
-        return set_kind(geom, s->radius > 0); // without a length it is a ball
-    case dCylinderClass:
-        s->kind = SPRAG_CYLINDER;
-        dGeomCylinderGetParams(id, &s->radius, &length);
-        s->half[2] = length / 2;
-        return set_kind(geom, s->radius > 0 && s->half[2] > 0);
     case dPlaneClass:
         *s = (sprag_shape){.kind = SPRAG_PLANE};
         dGeomPlaneGetParams(id, plane);
         sprag_ode_set_plane(plane, geom->pose.rotation);
         scale3(plane[3], plane, geom->pose.position);
-        return set_kind(geom, true);
+        geom->kind = ODE_GEOM_SHAPE;
+        return true;
     case dConvexClass:
         *s = (sprag_shape){.kind = SPRAG_POLYTOPE};
         if (!sprag_ode_convex(id) || sprag_ode_convex(id)->point_count == 0) {

@@ -13,27 +13,6 @@ dGeomID sprag_ode_geom_in(dSpaceID space, int index)
     return sprag_ode_listed_geom(space, index);
 }
 
-bool sprag_ode_has_size(dGeomID id)
-{
-    dVector3 size = {1, 1, 1};
-    dReal length; // a capsule without it is a ball
-    switch (dGeomGetClass(id)) {
-    case dSphereClass:
-        size[0] = dGeomSphereGetRadius(id);
-        break;
-    case dBoxClass:
-        dGeomBoxGetLengths(id, size);
-        break;
-    case dCapsuleClass:
-        dGeomCapsuleGetParams(id, &size[0], &length);
-        break;
-    case dCylinderClass:
-        dGeomCylinderGetParams(id, &size[0], &size[1]);
-        break;
-    }
-    return size[0] > 0 && size[1] > 0 && size[2] > 0;
-}
-
 // The geom of a space that is, or holds, this one. NULL: this one is not in the space.
 static dGeomID child_of(dGeomID space, dGeomID id)
 {

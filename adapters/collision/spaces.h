@@ -27,9 +27,6 @@ static inline bool sprag_ode_bits_match(unsigned long category0, unsigned long c
     return (category0 & collide1) || (category1 & collide0);
 }
 
-// Spaces offer no geom without size.
-bool sprag_ode_has_size(dGeomID id);
-
 // hash_spaces.c: of two geoms that dSpaceCollide(space) offers, the callback gets that of the lower
 // place first. index: the geom's in the space. Quadtree and sweep-and-prune spaces have rules of
 // their own, which no call of ODE tells: there the place is the index.

@@ -468,7 +468,7 @@ static int speculate_mesh(ode_geometry *geometry, sprag_scratch *scratch, const 
     }
     ode_search *search = ahead->search;
     sprag_gap nearest = {.distance = INFINITY};
-    const ode_pair *pair = pairs.pair, *end = pair + pairs.count, *worst = NULL;
+    const ode_pair *pair = pairs.pair, *end = pair + pairs.count, *closest = NULL;
     ode_meeting m;
     q.of = &m;
     search->left += ADVANCES_OF_MESH;
@@ -484,13 +484,13 @@ static int speculate_mesh(ode_geometry *geometry, sprag_scratch *scratch, const 
             if (may_come_near(&m, &gap)) {
                 put_touch(&q, search);
             }
-            worst = gap.distance < nearest.distance ? pair : worst;
-            nearest = worst == pair ? gap : nearest;
+            closest = gap.distance < nearest.distance ? pair : closest;
+            nearest = closest == pair ? gap : nearest;
         }
     }
     search->cut += search->left <= search->end;
     if (aside > 0 && q.count == 0 && nearest.distance <= aside) {
-        set_meeting(&m, worst->side, velocity, ahead, aside);
+        set_meeting(&m, closest->side, velocity, ahead, aside);
         put_aside(&q, &nearest);
     }
     return q.count;
