@@ -136,9 +136,7 @@ static bool solve_again(const world_state *w, ode_problem *pulled,
     if (solve_problem(w, pulled, options, scratch, &second) != SPRAG_OK) {
         return false;
     }
-    second.iterations += stats->iterations;
-    second.sweeps += stats->sweeps;
-    second.factorizations += stats->factorizations;
+    sprag_stats_add_work(&second, stats);
     *stats = second;
     return true;
 }

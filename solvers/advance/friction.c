@@ -45,10 +45,11 @@ static bool add_forces(advance_run *run, const advance_problem *p, bool expected
     for (int i = 0; i < run->points.count && any; i++) {
         int c = run->frame->contacts + i;
         const double *force = expected ? p->contact[c].guess : p->solution.contact_force[c];
-        if (!is_unbounded(run, run->points.point[i].pair)) {
+        const int pair = run->points.point[i].pair;
+        advance_near *near = &run->near[pair];
+        if (!is_unbounded(run, pair)) {
             continue;
         }
-        advance_near *near = &run->near[run->points.point[i].pair];
         if (force[0] > advance_rounding_force(p, &p->contact[c])) {
             near->normal_force += force[0];
         }

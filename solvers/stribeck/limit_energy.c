@@ -332,9 +332,7 @@ sprag_result sprag_stribeck_limit_energy(const sprag_problem *problem,
         return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
     }
     if (stats) {
-        stats->iterations += second.iterations;
-        stats->sweeps += second.sweeps;
-        stats->factorizations += second.factorizations;
+        sprag_stats_add_work(stats, &second);
     }
     l.solution = &lost;
     l.lifts = most_lifted(problem, &lost);

@@ -155,10 +155,7 @@ sprag_result sprag_stribeck_solve_bounded(const sprag_problem *problem,
     one_way.warm = false;
     if (sprag_stribeck_solve(problem, &one_way, scratch, solution, &bounded) == SPRAG_OK) {
         bounded.strategy = SPRAG_STRATEGY_FROZEN_FRICTION;
-        bounded.iterations += stats->iterations;
-        bounded.sweeps += stats->sweeps;
-        bounded.sweep_work += stats->sweep_work;
-        bounded.factorizations += stats->factorizations;
+        sprag_stats_add_work(&bounded, stats);
         *stats = bounded;
     }
     return result;

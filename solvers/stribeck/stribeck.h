@@ -55,6 +55,15 @@ typedef struct sprag_stribeck_options {
 
 sprag_stribeck_options sprag_stribeck_defaults(void);
 
+// Adds the work that another solve of the same step has done.
+static inline void sprag_stats_add_work(sprag_stats *to, const sprag_stats *other)
+{
+    to->iterations += other->iterations;
+    to->sweeps += other->sweeps;
+    to->sweep_work += other->sweep_work;
+    to->factorizations += other->factorizations;
+}
+
 // solution: velocity, forces; the best that the strategies have found by sprag_problem_residual
 // (stats->residual). options, stats: NULL for defaults, for none.
 // Returns SPRAG_OK; SPRAG_BAD_PROBLEM for sizes, indices or numbers that make no sense;
